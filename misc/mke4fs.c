@@ -25,18 +25,17 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/tree_edit.h"
 #include "mke4fs_dm_verity.h"
+#include "mke4fs_image.h"
 #include "mke4fs_lines.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
 #include "support/json.h"
 #include "support/locate.h"
-#include "support/progress.h"
 #include "support/replace.h"
 #include "support/say.h"
 #include "support/target.h"
 
-#define COPY_BYTES (4u << 20)
 #define STATUS_LEFT_OUT 3	/* success, but --skip-damaged omitted files */
 
 /* ------------------------------------------------------------------- source */
@@ -221,11 +220,6 @@ static bool settle_tunables(struct config *c, struct e4l_tree *t)
 
 /* ------------------------------------------------------------------- target */
 
-struct target_file {
-	int fd, direct_fd;
-	bool is_new;		/* created here, and removed after a failure */
-};
-
 /*
  * Determines the device or image of DEVICE, which can be a tag or have an
  * offset.
@@ -281,227 +275,6 @@ static bool begins_within(const struct config *c, uint64_t bytes)
 	    "end of the device: give a smaller offset, or SIZE", c->device,
 	    c->offset_bytes);
 	return false;
-}
-
-static bool open_target(const char *name, bool create, struct target_file *tf)
-{
-	struct stat st;
-
-	tf->is_new = create && e4l_stat(name, &st);
-	tf->fd = open(name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
-	if (tf->fd < 0) {
-		say_error(name, "cannot open", errno);
-		return false;
-	}
-	/* O_DIRECT avoids a copy to the page cache. */
-	tf->direct_fd = open(name, O_WRONLY | O_CLOEXEC | O_DIRECT);
-	return true;
-}
-
-static bool close_target(const char *name, struct target_file *tf, bool done)
-{
-	if (done && fsync(tf->fd)) {
-		say_write_error(name, name, "writing", errno);
-		done = false;
-	}
-	if (tf->direct_fd >= 0)
-		close(tf->direct_fd);
-	close(tf->fd);
-	if (!done && tf->is_new)
-		unlink(name);
-	return done;
-}
-
-/* Copies the metadata that mke2fs and libext2fs wrote to the prototype. */
-static bool copy_prototype(const struct image *im, int fd)
-{
-	char *buf = malloc(COPY_BYTES);
-	off_t at, hole = 0;
-	ssize_t n = buf ? 0 : -1;
-
-	while (n >= 0 && (at = lseek(im->proto_fd, hole, SEEK_DATA)) >= 0) {
-		hole = lseek(im->proto_fd, at, SEEK_HOLE);
-		for (; n >= 0 && at < hole; at += n) {
-			n = hole - at < COPY_BYTES ? hole - at : COPY_BYTES;
-			n = pread(im->proto_fd, buf, n, at);
-			if (n > 0)
-				n = pwrite(fd, buf, n, at);
-			if (n == 0) {
-				errno = EIO;
-				n = -1;
-			}
-		}
-	}
-	if (n < 0 || errno != ENXIO)
-		say_write_error(im->name, im->name, "copying the prototype",
-				errno);
-	free(buf);
-	return n >= 0 && errno == ENXIO;
-}
-
-/* ------------------------------------------------------------------ filling */
-
-static void show_progress(uint64_t done, uint64_t total, void *priv)
-{
-	progress_update(priv, done, total, 0);
-}
-
-/* Writes the contents of the planned image @im to @tf. */
-static bool write_content(const struct config *c, struct e4l_tree *t,
-			  struct image *im, struct target_file *tf)
-{
-	struct progress progress;
-	struct e4l_populate_target target = {
-		.fd = tf->fd, .direct_fd = tf->direct_fd,
-		.progress = show_progress, .priv = &progress,
-	};
-	const char *where;
-	char what[160];
-	errcode_t err;
-
-	progress_start(&progress, &c->common, "writing");
-	err = e4l_populate_write(im->plan, &target);
-	progress_end(&progress);
-	e4l_populate_get_stats(im->plan, &im->stats);
-	if (!err)
-		return !c->source_fs || target_is_ours(c->source_fs);
-	where = e4l_tree_where(t);
-	e4l_detail_text(im->e, what, sizeof(what));
-	if (*where)
-		say_error(source_name(c, t), where, err);
-	else
-		say_write_error(im->name, im->name, *what ? what : "writing",
-				err);
-	return false;
-}
-
-/*
- * Makes a signal end the work after cleaning up, from the first write to the
- * last.
- */
-static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
-{
-	errcode_t err = interrupt_start(in, e);
-
-	if (err)
-		say_error(name, "waiting for signals", err);
-	return !err;
-}
-
-/* Moves the superblock from the prototype to @super. */
-static bool take_super(const struct config *c, const struct image *im,
-		       char super[SUPERBLOCK_SIZE])
-{
-	off_t at = c->offset_bytes + SUPERBLOCK_OFFSET;
-	const char none[SUPERBLOCK_SIZE] = { 0 };
-	ssize_t n = pread(im->proto_fd, super, SUPERBLOCK_SIZE, at);
-
-	if (n == SUPERBLOCK_SIZE)
-		n = pwrite(im->proto_fd, none, SUPERBLOCK_SIZE, at);
-	if (n == SUPERBLOCK_SIZE)
-		return true;
-	say_error(im->name, "copying the prototype", n < 0 ? errno : EIO);
-	return false;
-}
-
-/*
- * Writes the superblock last: a new image that is not complete must not look
- * like a filesystem.
- */
-static bool put_super(const struct config *c, int fd,
-		      const char super[SUPERBLOCK_SIZE])
-{
-	ssize_t n = fsync(fd);
-
-	if (!n)
-		n = pwrite(fd, super, SUPERBLOCK_SIZE,
-			   c->offset_bytes + SUPERBLOCK_OFFSET);
-	if (n == SUPERBLOCK_SIZE)
-		return true;
-	say_write_error(c->device, c->device, "writing the superblock",
-			n < 0 ? errno : EIO);
-	return false;
-}
-
-/*
- * Writes the image @im to @tf.  The prototype is copied first, because the
- * contents change some of its blocks.
- */
-static bool write_new(const struct config *c, struct e4l_tree *t,
-		      struct image *im, struct target_file *tf)
-{
-	char super[SUPERBLOCK_SIZE];
-
-	return flush_image(c, im) && take_super(c, im, super) &&
-	       copy_prototype(im, tf->fd) &&
-	       (!fills(c) || write_content(c, t, im, tf)) &&
-	       put_super(c, tf->fd, super);
-}
-
-static bool fill_new(const struct config *c, struct e4l_tree *t,
-		     struct image *im)
-{
-	struct target_file tf;
-	struct interrupt in;
-	struct stat st;
-	bool done;
-
-	if (!hear_signals(im->name, im->e, &in))
-		return false;
-	done = open_target(c->device, true, &tf);
-	if (!done)
-		goto out;
-	done = !e4l_fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
-	if (!done)
-		say_error(c->device, "setting the size of the image", errno);
-	done = done && write_new(c, t, im, &tf) &&
-	       dm_verity_write(c, im, tf.fd, &in);
-	done = close_target(c->device, &tf, done);
-out:
-	interrupt_stop(&in);
-	return done;
-}
-
-/*
- * Overwrites the superblock, so that an incomplete filesystem cannot be
- * mounted.
- */
-static void spoil(const struct config *c, int fd)
-{
-	const char none[SUPERBLOCK_SIZE] = { 0 };
-
-	if (pwrite(fd, none, sizeof(none), c->offset_bytes +
-		   SUPERBLOCK_OFFSET) != sizeof(none))
-		say_error(c->device, "removing the incomplete image", errno);
-}
-
-static bool fill_device(const struct config *c, struct e4l_tree *t,
-			struct image *im, const struct target *own)
-{
-	struct target_file tf;
-	struct interrupt in;
-	bool opened, done;
-
-	drop_image(im);
-	if (!hear_signals(im->name, NULL, &in))
-		return false;
-	opened = format_device(c) && open_target(c->device, false, &tf);
-	done = opened && plan_device(c, t, im);
-	if (done) {
-		interrupt_watch(&in, im->e);
-		done = target_is_ours(own) && write_content(c, t, im, &tf) &&
-		       target_is_ours(own) && flush_image(c, im) &&
-		       dm_verity_write(c, im, tf.fd, &in);
-	}
-	interrupt_stop(&in);
-	if (!opened)
-		return false;
-	if (!done && !target_is_used(own)) {
-		/* libext2fs must not write after the image was released. */
-		drop_image(im);
-		spoil(c, tf.fd);
-	}
-	return close_target(c->device, &tf, done);
 }
 
 /* ---------------------------------------------------------------------- run */

@@ -100,6 +100,22 @@ void drop_image(struct image *im);
  */
 bool verity_allowed(const struct config *c, const struct image *im);
 
+/* ----------------------------------------------------------- mke4fs_fill.c */
+
+/*
+ * Writes the planned image @im to a new file, which is removed after an error.
+ * Returns false after printing an error.
+ */
+bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im);
+
+/*
+ * Formats, plans and writes the device or existing file that @own holds.  After
+ * an error it has no superblock.  Drops @im, and opens it anew.  Returns false
+ * after printing an error.
+ */
+bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
+		 const struct target *own);
+
 /* --------------------------------------------------------- mke4fs_report.c */
 
 /* Reports timestamps that the inodes cannot store. */
