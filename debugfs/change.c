@@ -28,8 +28,8 @@ bool shell_changed(struct shell *s, bool ok)
 		return true;
 	if (undo_guard_changed())
 		say("%s: %s was closed after the error: to undo all changes, "
-		    "run e2undo %s %s",
-		    s->request, s->name, s->undo.file, s->target.device);
+		    "run e2undo %s %s", s->request, s->name,
+		    undo_guard_word(), s->target.e2fs_words);
 	else
 		say("%s: %s was closed after the error; nothing was changed",
 		    s->request, s->name);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "e4layout/base/shell_word.h"
 #include "support/json_layout.h"
 #include "support/repacking.h"
 #include "support/say.h"
@@ -169,6 +170,7 @@ static bool run_e2undo(struct shell *s, const char *device)
 	char built_in[] = E2UNDO, *program = program_path(built_in);
 	char *argv[] = { program, (char *)s->undo.file, (char *)device, NULL };
 	int status, err;
+	char *word;
 	pid_t pid;
 
 	fflush(stdout);
@@ -181,9 +183,11 @@ static bool run_e2undo(struct shell *s, const char *device)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
+	word = e4l_shell_filesystem(device, 0);
 	say("%s %s %s failed: if the filesystem was neither mounted nor "
 	    "checked after the change, run the command again with -f",
-	    program, s->undo.file, device);
+	    program, undo_guard_word(), word ? word : device);
+	free(word);
 	return false;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/base/io_stats.h"
+#include "e4layout/base/shell_word.h"
 #include "support/interrupt.h"
 #include "support/say.h"
 #include "e4check.h"
@@ -178,6 +179,16 @@ static int run_all(const struct e4check *wanted, char **names)
 	return status;
 }
 
+static int refuse_fixes(const char *name)
+{
+	char *word = e4l_shell_word(name);
+
+	say("-p and -y are not supported: to repair the filesystem, run "
+	    "e2fsck -p or e2fsck -fy %s", word ? word : name);
+	free(word);
+	return FSCK_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	struct e4check check = { .max_findings = DEFAULT_FINDINGS };
@@ -188,12 +199,8 @@ int main(int argc, char **argv)
 	if (first < 0)
 		return status == STATUS_USAGE ? FSCK_USAGE :
 		       status == STATUS_FAILED ? FSCK_FAILED : status;
-	if (check.fsck_fixes) {
-		say("-p and -y are not supported: to repair the filesystem, "
-		    "run e2fsck -p or e2fsck -fy %s",
-		    argv[first]);
-		return FSCK_USAGE;
-	}
+	if (check.fsck_fixes)
+		return refuse_fixes(argv[first]);
 	if (check.fsck_fd && !strcmp(check.fsck_fd, "0"))
 		check.args.progress = PROGRESS_ALWAYS;
 	if (check.layout_only && check.no_layout) {

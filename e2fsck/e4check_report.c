@@ -61,7 +61,7 @@ static void print_command(const struct e4check *check, const char *what,
 			  const char *command)
 {
 	printf("%s: %s ", what, command);
-	text_puts(stdout, check->target.e2fs_name);
+	text_puts(stdout, check->target.e2fs_words);
 	putchar('\n');
 }
 

@@ -282,7 +282,8 @@ static bool report(const struct e4frag *frag)
 			    "damaged", frag->target.name);
 		else
 			say("%s: damaged structures were skipped: "
-			    "run e2fsck -fn %s", frag->target.name, frag->target.e2fs_name);
+			    "run e2fsck -fn %s", frag->target.name,
+			    frag->target.e2fs_words);
 	}
 	if (frag->args.verbose)
 		say_reads(frag->target.name, frag->e);

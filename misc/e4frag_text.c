@@ -221,7 +221,7 @@ static void print_repack(FILE *out, const struct e4frag *frag)
 		     NUM(frag->spread.itable_blocks));
 	if (m->damaged_count && !frag->target.mount_point) {
 		fputs("The damage must be repaired first: e2fsck -f ", out);
-		text_puts(out, frag->target.e2fs_name);
+		text_puts(out, frag->target.e2fs_words);
 		putc('\n', out);
 	}
 }

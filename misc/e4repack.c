@@ -215,28 +215,34 @@ static errcode_t repack(struct e4repack *r)
 
 /* --------------------------------------------------------------------- work */
 
+/* Returns the message for a signal that ends the run inside a transaction. */
+static char *end_message(const struct e4repack *r)
+{
+	const char *name = r->target.name, *device = r->target.e2fs_words;
+	bool mmp = ext2fs_has_feature_mmp(r->target.fs->super);
+	char *text;
+	int n = r->undo.file ?
+		asprintf(&text, "%s: the run ended inside a transaction: run "
+			 "e2undo %s %s, and then e2fsck -fy %s (see UNDO in "
+			 "e4repack(8))", name, undo_guard_word(), device,
+			 device) :
+		asprintf(&text, "%s: the run ended inside a transaction: run "
+			 "%s%s%se2fsck -p %s", name,
+			 mmp ? "tune2fs -f -E clear_mmp " : "",
+			 mmp ? device : "", mmp ? ", and " : "", device);
+
+	return n < 0 ? NULL : text;
+}
+
 /* Sets the messages that signals print after writing has begun. */
 static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
-	struct ext2_super_block *sb = r->target.fs->super;
-	const char *name = r->target.name, *device = r->target.e2fs_name;
-	char mmp[120] = "";
 
-	if (ext2fs_has_feature_mmp(sb))
-		snprintf(mmp, sizeof(mmp), "tune2fs -f -E clear_mmp %s, and ",
-			 device);
-	snprintf(r->first, sizeof(r->first), "%s: finishing the transaction; "
-		 "a second signal ends the run at once", name);
-	if (r->undo.file)
-		snprintf(r->second, sizeof(r->second),
-			"%s: the run ended inside a transaction: run e2undo %s "
-			"%s, and then e2fsck -fy %s (see UNDO in e4repack(8))",
-			name, r->undo.file, device, device);
-	else
-		snprintf(r->second, sizeof(r->second),
-			"%s: the run ended inside a transaction: run %se2fsck "
-			"-p %s", name, mmp, device);
+	if (asprintf(&r->first, "%s: finishing the transaction; a second "
+		     "signal ends the run at once", r->target.name) < 0)
+		r->first = NULL;
+	r->second = end_message(r);
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
@@ -268,7 +274,7 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 	if (n)
 		say("%s: %llu transaction%s committed before the failure: run "
 		    "e2fsck -f %s, and then e4repack again", r->target.name, n,
-		    n == 1 ? " was" : "s were", r->target.e2fs_name);
+		    n == 1 ? " was" : "s were", r->target.e2fs_words);
 }
 
 /* A failure to draw the map does not affect the completed repack. */
@@ -403,7 +409,7 @@ static void say_failed_files(struct e4repack *r)
 		say("%s: %s: %llu of %llu files failed: see the kernel's "
 		    "messages (dmesg), and run e2fsck -f %s on the unmounted "
 		    "filesystem", r->target.name, error_message(failure),
-		    failed, planned, r->target.e2fs_name);
+		    failed, planned, r->target.e2fs_words);
 }
 
 static bool report(struct e4repack *r)
@@ -574,6 +580,8 @@ static int start(struct e4repack *r, const char *name)
 		say_error(name, "cannot start a thread for signals", err);
 	status = err ? STATUS_FAILED : run(r, name);
 	interrupt_stop(&r->interrupt);
+	free(r->first);
+	free(r->second);
 	return status;
 }
 

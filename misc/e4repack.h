@@ -58,7 +58,7 @@ struct e4repack {
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	struct repacking repacking;
-	char first[200], second[400];	/* messages that signals print */
+	char *first, *second;		/* messages that signals print */
 	bool planned;			/* the plan was not empty */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */

@@ -34,7 +34,7 @@ static bool is_clean(const struct source *s)
 		    s->c->from);
 	else
 		say("%s: not clean: run e2fsck %s first", s->c->from,
-		    s->target->e2fs_name);
+		    s->target->e2fs_words);
 	return false;
 }
 
@@ -73,7 +73,7 @@ static bool mark_damage(const struct source *s, const struct findings *found,
 
 	if (found->failed || found->severity[E4L_SEVERITY_ERROR] > MAX_ERRORS) {
 		say("%s: too many errors: run e2fsck -f %s", s->c->from,
-		    s->target->e2fs_name);
+		    s->target->e2fs_words);
 		return false;
 	}
 	for (i = 0; i < found->n; i++) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "support/verify.h"
 #include "support/say.h"
@@ -127,12 +128,17 @@ void keeper_say(const struct keeper *p, errcode_t err)
 bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 {
 	errcode_t err = keeper_get(p, t);
+	char *word;
 
-	if (keeper_is_damage(err))
+	if (keeper_is_damage(err)) {
+		word = e4l_shell_word(p->name);
 		say("%s: the stored tunables are damaged: %s: to remove them, "
-		    "run tune4fs --clear %s", p->name, error_message(err), p->name);
-	else if (err)
+		    "run tune4fs --clear %s", p->name, error_message(err),
+		    word ? word : p->name);
+		free(word);
+	} else if (err) {
 		keeper_say(p, err);
+	}
 	return !err;
 }
 
@@ -198,7 +204,7 @@ static void say_change_error(const struct target *t, errcode_t err)
 	if (err == EXT2_ET_MISSING_EA_FEATURE)
 		say("%s: the filesystem lacks the feature ext_attr: run "
 		    "debugfs -w -R 'feature ext_attr' %s", t->name,
-		    t->e2fs_name);
+		    t->e2fs_words);
 	else
 		target_say_e4l(t, t->e, err);
 }

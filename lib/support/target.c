@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
 #include "e4layout/open/opened.h"
@@ -84,7 +85,7 @@ static bool say_container(const struct target *t, const struct container *c)
 
 	for (at = c->how; f && *at; at++)
 		fprintf(f, *at == '$' ? "%s" : "%.1s",
-			*at == '$' ? t->device : at);
+			*at == '$' ? t->device_word : at);
 	if (f)
 		fclose(f);
 	if (how)
@@ -144,14 +145,18 @@ static bool say_layout_of_file(const struct target *t)
 {
 	struct e4l_mount m;
 	char *line, *path = path_on_ext4(t->device, &m, &line);
+	char *file = path ? e4l_shell_word(path) : NULL;
+	char *point = path ? e4l_shell_word(m.point) : NULL;
 
-	if (path)
+	if (file && point)
 		say("%s: contains no ext2, ext3 or ext4 filesystem; to report "
 		    "the layout of the file itself, run e4frag %s %s",
-		    t->name, m.point, path);
+		    t->name, point, file);
 	free(line);
 	free(path);
-	return path;
+	free(file);
+	free(point);
+	return file && point;
 }
 
 /*
@@ -185,8 +190,8 @@ static void say_undo_error(const struct target *t)
 	if (undo_guard_changed())
 		say("%s: cannot write the undo file %s: %s; the run stopped "
 		    "there: to undo the changes already made, run e2undo %s "
-		    "%s, and then e2fsck -fy %s", t->name, undo,
-		    why, undo, t->device, t->device);
+		    "%s, and then e2fsck -fy %s", t->name, undo, why,
+		    undo_guard_word(), t->e2fs_words, t->e2fs_words);
 	else
 		say("%s: cannot write the undo file %s: %s: nothing was "
 		    "changed: give an undo file on a disk with more free space",
@@ -243,6 +248,25 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 
 /* --------------------------------------------------------------------- open */
 
+/* Sets the names in commands.  Returns false after printing an error. */
+static bool name_for_shell(struct target *t)
+{
+	t->device_word = e4l_shell_word(t->device);
+	t->e2fs_words = e4l_shell_filesystem(t->device, t->offset_bytes);
+	if (t->device_word && t->e2fs_words)
+		return true;
+	say_error(t->name, "cannot open", ENOMEM);
+	return false;
+}
+
+static void free_names(struct target *t)
+{
+	free(t->device);
+	free(t->device_word);
+	free(t->e2fs_words);
+	free(t->subtree);
+}
+
 bool target_locate(struct target *t, const char *name, uint64_t partition)
 {
 	*t = (struct target) { .name = name };
@@ -256,7 +280,8 @@ bool target_look(struct target *t)
 {
 	const struct e4l_teller teller = { target_tell, t };
 
-	if (e4l_hold_new(t->device, t->offset_bytes, t->end_bytes, &teller,
+	if (!name_for_shell(t) ||
+	    e4l_hold_new(t->device, t->offset_bytes, t->end_bytes, &teller,
 			 &t->hold))
 		return false;
 	t->mount_point = e4l_hold_mount_point(t->hold);
@@ -268,8 +293,7 @@ void target_free(struct target *t)
 {
 	if (!t->e)
 		e4l_hold_free(t->hold);
-	free(t->device);
-	free(t->subtree);
+	free_names(t);
 }
 
 void target_note_age(const struct target *t)
@@ -294,7 +318,7 @@ static bool open_target(struct target *t, unsigned int flags,
 		.say = target_tell, .priv = t,
 	};
 
-	if (e4l_open(t->device, &options, &t->e)) {
+	if (!name_for_shell(t) || e4l_open(t->device, &options, &t->e)) {
 		target_free(t);
 		return false;
 	}
@@ -529,7 +553,7 @@ void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 	else
 		say("%s: %s: %s: run e2fsck %s %s", t->name,
 		    e4l_detail_text(e, what, sizeof(what)), error_message(err),
-		    err == E4L_ET_JOURNAL_RECOVERY ? "-p" : "-f", t->e2fs_name);
+		    err == E4L_ET_JOURNAL_RECOVERY ? "-p" : "-f", t->e2fs_words);
 }
 
 /* ------------------------------------------------------------------- close */
@@ -538,7 +562,6 @@ bool target_close(struct target *t)
 {
 	errcode_t err = t->e ? e4l_close(t->e) : target_close_check(t);
 
-	free(t->device);
-	free(t->subtree);
+	free_names(t);
 	return !err;
 }

@@ -24,6 +24,8 @@ struct target {
 	uint64_t end_bytes;
 	/* path of the given directory or file in the filesystem; NULL: none */
 	char *subtree;
+	/* @device, and its filesystem, in commands that messages recommend */
+	char *device_word, *e2fs_words;
 	bool is_dir;		/* @name is a mount point */
 	const struct target_undo *undo;	/* set by target_open_change() */
 	/* NULL after target_open_check() and target_claim() */

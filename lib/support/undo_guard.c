@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/base/shell_word.h"
 #include "undo_guard.h"
 
 #define UNIT		1024		/* bytes in a block of an undo file */
@@ -43,6 +44,7 @@ struct chunk {
  */
 static struct {
 	char *undo_file;
+	char *undo_word;	/* e4l_shell_word() of @undo_file */
 	io_manager below;
 	/* channels below the guard; NULL: closed */
 	io_channel device, undo;
@@ -584,20 +586,22 @@ static io_manager guard_manager = &struct_guard_manager;
 errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 {
 	errcode_t err = undo_guard_try(undo_file);
-	char *copy;
+	char *copy, *word;
 
 	if (err)
 		return err;
 	copy = strdup(undo_file);
-	if (!copy)
-		return ENOMEM;
-	err = set_undo_io_backup_file(copy);
+	word = e4l_shell_word(undo_file);
+	err = copy && word ? set_undo_io_backup_file(copy) : ENOMEM;
 	if (err) {
 		free(copy);
+		free(word);
 		return err;
 	}
 	free(guard.undo_file);
+	free(guard.undo_word);
 	guard.undo_file = copy;
+	guard.undo_word = word;
 	guard.below = below_manager;
 	guard.device = guard.undo = NULL;
 	guard.next = guard.mmp_at = 0;
@@ -618,6 +622,11 @@ void undo_guard_look(errcode_t (*look_at)(void *priv), void *priv)
 errcode_t undo_guard_failed(void)
 {
 	return guard.undo_failed;
+}
+
+const char *undo_guard_word(void)
+{
+	return guard.undo_word;
 }
 
 bool undo_guard_changed(void)

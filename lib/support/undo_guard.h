@@ -61,6 +61,9 @@ void undo_guard_look(errcode_t (*look)(void *priv), void *priv);
 /* Returns the error of writing the undo file, or 0. */
 errcode_t undo_guard_failed(void);
 
+/* Returns the undo file as a word of a shell command. */
+const char *undo_guard_word(void);
+
 /* Whether the device has been written to, apart from its MMP block. */
 bool undo_guard_changed(void);
 

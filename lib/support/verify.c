@@ -13,7 +13,7 @@
 
 #define MAX_SHOWN	20
 #define PLACE_LEN	80
-#define ADVICE_LEN	(PATH_MAX + 80)
+#define ADVICE_LEN	(6 * PATH_MAX + 80)
 
 /*
  * Writes ", inode N, group N, block N" to @buf, without unknown parts.  Returns
@@ -95,7 +95,7 @@ static bool can_be_checked(const struct target *t)
 		say_error(t->name, "cannot check the group descriptors", err);
 	else if (err)
 		say("%s: %s: run e2fsck -f %s; nothing was written", t->name,
-		    error_message(err), t->e2fs_name);
+		    error_message(err), t->e2fs_words);
 	return !err;
 }
 
@@ -113,7 +113,7 @@ static const char *advice(const struct target *t, enum finding_id id,
 
 	*buf = '\0';
 	if (command)
-		snprintf(buf, ADVICE_LEN, ": run %s %s", command, t->e2fs_name);
+		snprintf(buf, ADVICE_LEN, ": run %s %s", command, t->e2fs_words);
 	return buf;
 }
 
@@ -194,7 +194,7 @@ static bool is_sound(const struct target *t, struct findings *found)
 		tell(t->name, &found->v[i]);
 	if (errors)
 		say("%s: the filesystem has %" PRIu64 " error%s: run e2fsck -f %s",
-		    t->name, errors, errors > 1 ? "s" : "", t->e2fs_name);
+		    t->name, errors, errors > 1 ? "s" : "", t->e2fs_words);
 	return !errors;
 }
 

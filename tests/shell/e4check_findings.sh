@@ -129,7 +129,7 @@ grep -q "^to fix: e4repack --only=inodes $img" "$out" ||
 odd=$(printf '%s/e\033[31m' "$work")
 cp "$img" "$odd"
 check "$e4check" --layout-only "$odd"
-for line in '^to fix: e4repack --only=inodes .*/e.x1b\[31m$' \
+for line in '^to fix: e4repack --only=inodes .*/e.x1b\[31m.$' \
 	'/e.x1b\[31m: 1 layout problem$'; do
 	grep -q "$line" "$out" || { show_run; fail "no line $line"; }
 done

@@ -128,7 +128,7 @@ says '--partition requires --from'
 # the printed commands can be run
 debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1
 mustfail 1 "$e4repack" --partition=5 "$disk"
-says "run e2fsck -f $disk\\?offset=$start\$"
+says "run e2fsck -f '$disk\\?offset=$start'\$"
 eval "$(sed -n 's/.*: run \(e2fsck.*\)$/\1 -y/p' "$err")" >/dev/null 2>&1 || :
 check "$e4repack" --partition=5 "$disk"
 

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
@@ -27,7 +28,10 @@ static errcode_t name_it(struct e4l_hold *h, const char *device)
 	if (n < 0)
 		h->e2fs_name = NULL;
 	h->device = strdup(device);
-	return h->e2fs_name && h->device ? 0 : ENOMEM;
+	h->device_word = e4l_shell_word(device);
+	h->e2fs_words = e4l_shell_filesystem(device, h->offset_bytes);
+	return h->e2fs_name && h->device && h->device_word && h->e2fs_words ?
+	       0 : ENOMEM;
 }
 
 static errcode_t tell_unseen(const struct e4l_hold *h, errcode_t err)
@@ -89,6 +93,8 @@ void e4l_hold_free(struct e4l_hold *h)
 	e4l_in_use_by_free(&h->others);
 	free(h->device);
 	free(h->e2fs_name);
+	free(h->device_word);
+	free(h->e2fs_words);
 	free(h);
 }
 
@@ -102,18 +108,25 @@ const char *e4l_hold_mount_point(const struct e4l_hold *h)
 static errcode_t refuse_mounted(const struct e4l_hold *h)
 {
 	const struct e4l_in_use_by *by = &h->others;
+	char *word;
 
 	if (!by->mount_point)
 		return 0;
-	if (by->pid)
-		return e4l_tell(&h->teller, E4L_ET_MOUNTED,
-				"mounted on %s in another mount namespace: "
-				"unmount it first: nsenter -m -t %d umount %s",
-				by->mount_point, (int)by->pid,
-				by->mount_point);
-	return e4l_tell(&h->teller, E4L_ET_MOUNTED,
-			"mounted on %s: unmount it first: umount %s",
-			by->mount_point, by->mount_point);
+	word = e4l_shell_word(by->mount_point);
+	if (!word)
+		e4l_tell(&h->teller, E4L_ET_MOUNTED, "mounted on %s",
+			 by->mount_point);
+	else if (by->pid)
+		e4l_tell(&h->teller, E4L_ET_MOUNTED,
+			 "mounted on %s in another mount namespace: unmount "
+			 "it first: nsenter -m -t %d umount %s",
+			 by->mount_point, (int)by->pid, word);
+	else
+		e4l_tell(&h->teller, E4L_ET_MOUNTED,
+			 "mounted on %s: unmount it first: umount %s",
+			 by->mount_point, word);
+	free(word);
+	return E4L_ET_MOUNTED;
 }
 
 static errcode_t refuse_attached(const struct e4l_hold *h)
@@ -152,7 +165,8 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 	if (ioctl(h->lock_fd, BLKROGET, &read_only) || !read_only)
 		return 0;
 	return e4l_tell(&h->teller, EROFS, "the device is read-only (see "
-					   "blockdev --report %s)", h->device);
+					   "blockdev --report %s)",
+			h->device_word);
 }
 
 /*

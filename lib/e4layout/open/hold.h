@@ -12,6 +12,8 @@
 struct e4l_hold {
 	char *device;
 	char *e2fs_name;	/* name for e2fsprogs' tools, with the offset */
+	/* @device and @e2fs_name in commands that messages recommend */
+	char *device_word, *e2fs_words;
 	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: to the end */
 	bool empty;		/* an empty file */
 	struct e4l_in_use *in_use;

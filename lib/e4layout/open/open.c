@@ -96,7 +96,7 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
 	case EXT2_ET_UNKNOWN_CSUM:
 		return e4l_tell(&h->teller, err, "the superblock is damaged: "
 				"%s: run e2fsck %s", error_message(err),
-				h->e2fs_name);
+				h->e2fs_words);
 	default:
 		return e4l_tell_error(&h->teller, err, "cannot open");
 	}
@@ -439,7 +439,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 		e4l_tell(&h->teller, E4L_ET_MMP_KEPT, "multiple mount "
 			 "protection could not be released: when the device "
 			 "works again, run tune2fs -f -E clear_mmp %s, and "
-			 "then e2fsck -p %s", h->e2fs_name, h->e2fs_name);
+			 "then e2fsck -p %s", h->e2fs_words, h->e2fs_words);
 	return err;
 }
 

@@ -137,7 +137,7 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET,
 		"%s is not supported at an offset: attach the image with "
 		"losetup -f --show -o %llu %s, and use the loop device",
-		what, (unsigned long long)h->offset_bytes, h->device);
+		what, (unsigned long long)h->offset_bytes, h->device_word);
 }
 
 /* ---------------------------------------------------------------------- MMP */
@@ -148,8 +148,8 @@ static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 	return e4l_tell(&h->teller, err,
 		"the multiple mount protection block is damaged: %s: if no "
 		"host uses the filesystem, run tune2fs -f -E clear_mmp %s, and "
-		"then e2fsck -p %s", error_message(err), h->e2fs_name,
-		h->e2fs_name);
+		"then e2fsck -p %s", error_message(err), h->e2fs_words,
+		h->e2fs_words);
 }
 
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
@@ -159,7 +159,7 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 	return e4l_tell(&h->teller, err, "multiple mount protection: %s: wait "
 			"until no host uses the filesystem; after a crash, "
 			"run tune2fs -f -E clear_mmp %s, and then e2fsck -p %s",
-			error_message(err), h->e2fs_name, h->e2fs_name);
+			error_message(err), h->e2fs_words, h->e2fs_words);
 }
 
 /*
@@ -303,7 +303,7 @@ static errcode_t tell_refusal(const struct refusal *r, const struct e4l_hold *h)
 	if (!r->run)
 		return e4l_tell(&h->teller, r->err, "%s", r->why);
 	return e4l_tell(&h->teller, r->err, "%s: run %s %s", r->why, r->run,
-			h->e2fs_name);
+			h->e2fs_words);
 }
 
 static errcode_t refuse_state(ext2_filsys fs, const struct e4l_hold *h)
