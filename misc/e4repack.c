@@ -215,22 +215,32 @@ static errcode_t repack(struct e4repack *r)
 
 /* --------------------------------------------------------------------- work */
 
-/* Returns the message for a signal that ends the run inside a transaction. */
+/*
+ * Returns a message for a signal that ends the run at once.  NULL: no memory.
+ * The kernel keeps a mounted filesystem consistent; the remedies for an
+ * unmounted one would be refused, or would destroy a mounted one.
+ */
 static char *end_message(const struct e4repack *r)
 {
 	const char *name = r->target.name, *device = r->target.e2fs_words;
 	bool mmp = ext2fs_has_feature_mmp(r->target.fs->super);
 	char *text;
-	int n = r->undo.file ?
-		asprintf(&text, "%s: the run ended inside a transaction: run "
-			 "e2undo %s %s, and then e2fsck -fy %s (see UNDO in "
-			 "e4repack(8))", name, undo_guard_word(), device,
-			 device) :
-		asprintf(&text, "%s: the run ended inside a transaction: run "
-			 "%s%s%se2fsck -p %s", name,
-			 mmp ? "tune2fs -f -E clear_mmp " : "",
-			 mmp ? device : "", mmp ? ", and " : "", device);
+	int n;
 
+	if (r->online)
+		n = asprintf(&text, "%s: the run ended at once: the mounted "
+			     "filesystem is consistent; run e4repack again to "
+			     "continue", name);
+	else if (r->undo.file)
+		n = asprintf(&text, "%s: the run ended inside a transaction: "
+			     "run e2undo %s %s, and then e2fsck -fy %s (see "
+			     "UNDO in e4repack(8))", name, undo_guard_word(),
+			     device, device);
+	else
+		n = asprintf(&text, "%s: the run ended inside a transaction: "
+			     "run %s%s%se2fsck -p %s", name,
+			     mmp ? "tune2fs -f -E clear_mmp " : "",
+			     mmp ? device : "", mmp ? ", and " : "", device);
 	return n < 0 ? NULL : text;
 }
 
@@ -239,8 +249,9 @@ static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
 
-	if (asprintf(&r->first, "%s: finishing the transaction; a second "
-		     "signal ends the run at once", r->target.name) < 0)
+	if (asprintf(&r->first, "%s: finishing the %s; a second signal ends "
+		     "the run at once", r->target.name,
+		     r->online ? "current step" : "transaction") < 0)
 		r->first = NULL;
 	r->second = end_message(r);
 	interrupt_say(&r->interrupt, r->first, r->second);
