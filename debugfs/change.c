@@ -92,6 +92,13 @@ static bool refuse(const struct shell *s, const char *path, const char *why)
 	return false;
 }
 
+static bool refuse_damaged(const struct shell *s, const char *path)
+{
+	say("%s: %s: the file is damaged: run e2fsck -f %s", s->request, path,
+	    s->target.e2fs_words);
+	return false;
+}
+
 /* Refuses directories to which only the kernel can add names correctly. */
 static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)
@@ -285,7 +292,7 @@ bool file_may_change(const struct shell *s, const char *path,
 	    f->ino < EXT2_FIRST_INODE(s->target.fs->super))
 		return refuse(s, path, "not a regular file");
 	if (f->damaged)
-		return refuse(s, path, "the file is damaged: run e2fsck -f");
+		return refuse_damaged(s, path);
 	if (flags & EXT4_ENCRYPT_FL)
 		return refuse(s, path, "the file is encrypted: mount the "
 				       "filesystem and make the change there");

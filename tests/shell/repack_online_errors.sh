@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A mounted filesystem with recorded errors is refused with the same sentence as
-# an unmounted one, for a dry run and for a repack. No option overrides the
-# refusal.
+# A mounted filesystem with recorded errors is refused like an unmounted one, for
+# a dry run and for a repack, with the advice to unmount the filesystem first. No
+# option overrides the refusal.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs debugfs setfattr
@@ -25,6 +25,7 @@ mustfail 1 "$e4repack" "$loop"
 cp "$err" offline
 grep -q 'has recorded errors: run e2fsck -f' offline ||
 	fail 'another refusal of what is not mounted'
+sed 's/: run e2fsck/: unmount the filesystem and run e2fsck/' offline >mounted
 mount "$loop" mnt
 defer "umount '$work/mnt'"
 filefrag -v mnt/a mnt/b >before
@@ -32,7 +33,7 @@ for options in '' -n --idle --only=files --rate=1M; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$e4repack" $options mnt
 	sed "s|^e4repack: mnt: |e4repack: $loop: |" "$err" >online
-	cmp online offline || fail "another sentence with '$options'"
+	cmp online mounted || fail "another sentence with '$options'"
 done
 filefrag -v mnt/a mnt/b | cmp - before || fail 'files were moved'
 check "$e4frag" mnt
@@ -43,7 +44,7 @@ for options in '-E mb_order2_req=3' '-n -E mb_order2_req=3' --clear; do
 		# shellcheck disable=SC2086
 		mustfail 1 "$tune4fs" $options "$target"
 		sed "s|^tune4fs: [^:]*: |e4repack: $loop: |" "$err" >online
-		cmp online offline || fail "tune4fs $options $target"
+		cmp online mounted || fail "tune4fs $options $target"
 	done
 done
 check "$tune4fs" -l mnt

@@ -103,6 +103,11 @@ const char *e4l_hold_mount_point(const struct e4l_hold *h)
 	return h->others.same && !h->others.pid ? h->others.mount_point : NULL;
 }
 
+const char *e4l_hold_unmount(const struct e4l_hold *h)
+{
+	return h->others.mount_point ? "unmount the filesystem and " : "";
+}
+
 /* --------------------------------------------------------------------- lock */
 
 static errcode_t refuse_mounted(const struct e4l_hold *h)

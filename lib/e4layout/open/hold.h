@@ -45,6 +45,12 @@ void e4l_hold_free(struct e4l_hold *h);
 const char *e4l_hold_mount_point(const struct e4l_hold *h);
 
 /*
+ * The first step in advice that recommends a tool of e2fsprogs, which refuses a
+ * mounted filesystem; "" if the filesystem is not mounted.
+ */
+const char *e4l_hold_unmount(const struct e4l_hold *h);
+
+/*
  * Opens @h->lock_fd and locks the device or image: exclusively if @write,
  * otherwise against writers.  Errors, with a message:  E4L_ET_MOUNTED,
  * E4L_ET_IN_USE, EROFS, and errors of opening.

@@ -95,8 +95,8 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
 	case EXT2_ET_BAD_DESC_SIZE:
 	case EXT2_ET_UNKNOWN_CSUM:
 		return e4l_tell(&h->teller, err, "the superblock is damaged: "
-				"%s: run e2fsck %s", error_message(err),
-				h->e2fs_words);
+				"%s: %srun e2fsck %s", error_message(err),
+				e4l_hold_unmount(h), h->e2fs_words);
 	default:
 		return e4l_tell_error(&h->teller, err, "cannot open");
 	}

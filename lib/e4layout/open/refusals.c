@@ -302,8 +302,8 @@ static errcode_t tell_refusal(const struct refusal *r, const struct e4l_hold *h)
 {
 	if (!r->run)
 		return e4l_tell(&h->teller, r->err, "%s", r->why);
-	return e4l_tell(&h->teller, r->err, "%s: run %s %s", r->why, r->run,
-			h->e2fs_words);
+	return e4l_tell(&h->teller, r->err, "%s: %srun %s %s", r->why,
+			e4l_hold_unmount(h), r->run, h->e2fs_words);
 }
 
 static errcode_t refuse_state(ext2_filsys fs, const struct e4l_hold *h)
