@@ -28,6 +28,7 @@ enum e4l_fix {
 	/* writing all backups of the superblock and the group descriptors */
 	E4L_FIX_WRITE_BACKUPS,
 	E4L_FIX_CLEAR_JOURNAL_XATTR,	/* clearing the journal's i_file_acl */
+	E4L_FIX_SET_JOURNAL_INODE,	/* setting s_journal_inum to 8 */
 	/* clearing the resize inode; e2fsck -fy then makes it anew */
 	E4L_FIX_CLEAR_RESIZE_INODE,
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */

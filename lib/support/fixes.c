@@ -19,6 +19,8 @@ static const char *const commands[E4L_FIXES] = {
 	[E4L_FIX_WRITE_BACKUPS] =
 		"(echo dirty; echo close -a) | debugfs -w -f -",
 	[E4L_FIX_CLEAR_JOURNAL_XATTR] = "debugfs -w -R 'sif <8> file_acl 0'",
+	/* e2fsck uses the backup of the block map, and keeps the number */
+	[E4L_FIX_SET_JOURNAL_INODE] = "debugfs -w -R 'ssv journal_inum 8'",
 	/* e2fsck does not find such an entry, but makes a missing inode anew */
 	[E4L_FIX_CLEAR_RESIZE_INODE] = "debugfs -w -R 'clri <7>'",
 	[E4L_FIX_REPACK_MERGE] = "e4repack --only=trees",

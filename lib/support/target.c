@@ -540,6 +540,14 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 
 /* ------------------------------------------------------------------ errors */
 
+/* e2fsck keeps the number of an inode that is not a journal. */
+static bool has_wrong_journal(const struct target *t, errcode_t err)
+{
+	ext2_ino_t ino = t->fs->super->s_journal_inum;
+
+	return err == E4L_ET_JOURNAL_CORRUPT && ino && ino != EXT2_JOURNAL_INO;
+}
+
 void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 {
 	char what[160];
@@ -550,6 +558,10 @@ void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 		say("%s: %s: %s: the mounted filesystem was changed during "
 		    "the run, or is damaged", t->name,
 		    e4l_detail_text(e, what, sizeof(what)), error_message(err));
+	else if (has_wrong_journal(t, err))
+		say("%s: %s: %s: run e4check %s, which prints the command to "
+		    "run", t->name, e4l_detail_text(e, what, sizeof(what)),
+		    error_message(err), t->e2fs_words);
 	else
 		say("%s: %s: %s: run e2fsck %s %s", t->name,
 		    e4l_detail_text(e, what, sizeof(what)), error_message(err),

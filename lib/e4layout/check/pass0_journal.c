@@ -117,7 +117,10 @@ static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 		return true;
 	if (ino && ino <= sb->s_inodes_count && read_copy(sb, inode) &&
 	    is_journal(ck, inode)) {
-		FOUND(ck, JOURNAL_COPY, .ino = ino);
+		if (ino == EXT2_JOURNAL_INO)
+			FOUND(ck, JOURNAL_COPY, .ino = ino);
+		else
+			FOUND(ck, JOURNAL_NUMBER, .ino = ino, .got = ino);
 		return true;
 	}
 	FOUND(ck, JOURNAL_INODE, .ino = ino);

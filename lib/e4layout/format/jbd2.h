@@ -7,6 +7,7 @@
 #ifndef E4L_JBD2_H
 #define E4L_JBD2_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
@@ -110,5 +111,11 @@ struct jbd2_commit {
  * journal of @fs.
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
+
+/*
+ * Whether the journal is external.  A superblock with neither a journal inode nor
+ * the UUID of a journal device is damaged.
+ */
+bool e4l_has_external_journal(const struct ext2_super_block *sb);
 
 #endif

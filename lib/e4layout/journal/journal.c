@@ -75,7 +75,7 @@ static io_channel device_of(const struct e4l *e, io_channel external)
 static errcode_t check_state(struct e4l_journal *j, io_channel external)
 {
 	ext2_filsys fs = j->e->fs;
-	bool on_device = fs->super->s_journal_inum == 0;
+	bool on_device = e4l_has_external_journal(fs->super);
 
 	if (ext2fs_has_feature_journal_needs_recovery(fs->super))
 		return E4L_ET_JOURNAL_RECOVERY;

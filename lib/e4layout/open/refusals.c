@@ -2,6 +2,7 @@
 #include "config.h"
 #include <e2p/e2p.h>
 #include <unistd.h>
+#include "e4layout/format/jbd2.h"
 #include "refusals.h"
 
 /* ---------------------------------------------------------------- features */
@@ -91,12 +92,6 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h)
 }
 
 /* ------------------------------------------------------------------ journal */
-
-bool e4l_has_external_journal(const struct ext2_super_block *sb)
-{
-	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
-	       !sb->s_journal_inum;
-}
 
 /*
  * Refuses a filesystem without a journal, and an undo file with an external

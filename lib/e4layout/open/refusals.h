@@ -41,9 +41,6 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
  */
 errcode_t e4l_mmp_look(ext2_filsys fs);
 
-/* Whether the journal is external. */
-bool e4l_has_external_journal(const struct ext2_super_block *sb);
-
 /*
  * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  For changes of
  * a mounted filesystem, for which e4l_refuse_to_change() is too strict.
