@@ -31,7 +31,10 @@
 static const struct container {
 	const char *magic;	/* at the start of the file */
 	const char *name;
-	/* the remedy; each $ stands for the name of the file */
+	/*
+	 * the remedy; $ stands for the name of the file, and @ for the name of
+	 * a new file
+	 */
 	const char *how;
 } containers[] = {
 	{ "QFI\xfb", "a qcow2 image", QEMU_NBD },
@@ -42,17 +45,13 @@ static const struct container {
 	{ "conectix", "a VHD image", QEMU_NBD },
 	{ "<<< ", "a VDI image", QEMU_NBD },
 	{ "\x3a\xff\x26\xed", "an Android sparse image",
-	  "run simg2img $ $.img, and use $.img" },
-	{ "\x1f\x8b", "compressed", "run gunzip -k $, and use the "
-				    "uncompressed file" },
-	{ "BZh", "compressed", "run bunzip2 -k $, and use the uncompressed "
-			       "file" },
-	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and use the "
-				       "uncompressed file" },
-	{ "\x28\xb5\x2f\xfd", "compressed",
-	  "run unzstd $, and use the uncompressed file" },
-	{ "\x04\x22\x4d\x18", "compressed",
-	  "run unlz4 $ $.img, and use $.img" },
+	  "run simg2img $ @, and use @" },
+	/* given a name, these programs require a known suffix */
+	{ "\x1f\x8b", "compressed", "run gunzip <$ >@, and use @" },
+	{ "BZh", "compressed", "run bunzip2 <$ >@, and use @" },
+	{ "\xfd" "7zXZ", "compressed", "run unxz <$ >@, and use @" },
+	{ "\x28\xb5\x2f\xfd", "compressed", "run unzstd <$ >@, and use @" },
+	{ "\x04\x22\x4d\x18", "compressed", "run unlz4 <$ >@, and use @" },
 	{ "LUKS\xba\xbe", "encrypted with LUKS",
 	  "run cryptsetup open $ NAME, and use /dev/mapper/NAME" },
 };
@@ -76,21 +75,39 @@ static const struct container *container_of(const struct target *t)
 	return NULL;
 }
 
+/* Returns the name of a file that does not exist, as a word. NULL: no memory. */
+static char *name_new_file(const char *device)
+{
+	char *name = NULL, *longer, *word;
+	struct stat st;
+
+	do {
+		if (asprintf(&longer, "%s.img", name ? name : device) < 0)
+			longer = NULL;
+		free(name);
+		name = longer;
+	} while (name && !e4l_lstat(name, &st));
+	word = name ? e4l_shell_word(name) : NULL;
+	free(name);
+	return word;
+}
+
 static bool say_container(const struct target *t, const struct container *c)
 {
-	char *how = NULL;
+	char *how = NULL, *file = name_new_file(t->device);
 	size_t len = 0;
-	FILE *f = text_open(&how, &len);
+	FILE *f = file ? text_open(&how, &len) : NULL;
 	const char *at;
 
 	for (at = c->how; f && *at; at++)
-		fprintf(f, *at == '$' ? "%s" : "%.1s",
-			*at == '$' ? t->device_word : at);
+		fprintf(f, *at == '$' || *at == '@' ? "%s" : "%.1s",
+			*at == '$' ? t->device_word : *at == '@' ? file : at);
 	if (f)
 		fclose(f);
 	if (how)
 		say("%s: is %s: %s", t->name, c->name, how);
 	free(how);
+	free(file);
 	return how;
 }
 

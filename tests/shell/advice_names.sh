@@ -62,3 +62,20 @@ for name in 'a b.img' 'x;touch PWN.img' "it's" "it's\\" '-y' '*.img' \
 	"$(printf "tab\t'\\\\x41")"; do
 	try "$name"
 done
+
+# Each program for compressed files works without a suffix, and overwrites no file.
+for programs in gzip:gunzip bzip2:bunzip2 xz:unxz zstd:unzstd lz4:unlz4; do
+	has_program "${programs%:*}" || continue
+	rm -f ./*
+	"${programs%:*}" -c <"$work/sound.img" >'a root'
+	echo other >'a root.img'
+	mustfail 8 "$e4check" 'a root'
+	sed -n 's/.*: run \(.*\), and use .*/\1/p' "$err" >"$work/command"
+	grep -q "^${programs#*:} <" "$work/command" || {
+		show_run
+		fail 'another command'
+	}
+	bash -e "$work/command"
+	cmp 'a root.img.img' "$work/sound.img"
+	same 'another file' "$(cat 'a root.img')" other
+done

@@ -57,11 +57,11 @@ vhdxfile is a VHDX image: run qemu-nbd
 conectix is a VHD image: run qemu-nbd
 <<<\\040Oracle is a VDI image: run qemu-nbd
 \\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and use $disk.img
-\\037\\213 is compressed: run gunzip -k $disk,
-BZh is compressed: run bunzip2 -k $disk,
-\\3757zXZ is compressed: run unxz -k $disk,
-\\050\\265\\057\\375 is compressed: run unzstd $disk,
-\\004\\042\\115\\030 is compressed: run unlz4 $disk $disk.img,
+\\037\\213 is compressed: run gunzip <$disk >$disk.img, and use $disk.img
+BZh is compressed: run bunzip2 <$disk >$disk.img, and use $disk.img
+\\3757zXZ is compressed: run unxz <$disk >$disk.img, and use $disk.img
+\\050\\265\\057\\375 is compressed: run unzstd <$disk >$disk.img, and use $disk.img
+\\004\\042\\115\\030 is compressed: run unlz4 <$disk >$disk.img, and use $disk.img
 LUKS\\272\\276 is encrypted with LUKS: run cryptsetup open $disk NAME,
 EOF
 # a DOS label with one partition, from 1 MiB on
