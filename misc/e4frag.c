@@ -346,8 +346,8 @@ static int run(struct e4frag *frag, const char *target)
 {
 	bool ok;
 
-	if (!target_open_read(&frag->target, target, frag->args.partition,
-			      frag->args.quiet))
+	if (!target_open_report(&frag->target, target, frag->args.partition,
+				frag->args.quiet))
 		return STATUS_FAILED;
 	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet &&
 	    !frag->prometheus)

@@ -16,6 +16,13 @@
 
 struct e4l_hold;
 
+/* Advice for a file that contains no filesystem. */
+enum target_hint {
+	TARGET_NO_HINT,
+	TARGET_HINT_LAYOUT,	/* e4frag reports the layout of the file itself */
+	TARGET_HINT_ARCHIVE,	/* mke4fs reads an archive with -d */
+};
+
 struct target {
 	const char *name;	/* as the user gave it */
 	char *device;		/* the device or image that @name refers to */
@@ -27,6 +34,7 @@ struct target {
 	/* @device, and its filesystem, in commands that messages recommend */
 	char *device_word, *e2fs_words;
 	bool is_dir;		/* @name is a mount point */
+	enum target_hint hint;
 	const struct target_undo *undo;	/* set by target_open_change() */
 	/* NULL after target_open_check() and target_claim() */
 	struct e4l *e;
@@ -49,6 +57,14 @@ struct target {
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
+
+/*
+ * As target_open_read().  If @name is a regular file on a mounted ext4
+ * filesystem, but no filesystem, recommends the command of e4frag that reports
+ * its layout.
+ */
+bool target_open_report(struct target *t, const char *name, uint64_t partition,
+			bool quiet);
 
 /*
  * Returns true if @name is a regular file on a mounted ext4 filesystem, and

@@ -18,6 +18,13 @@ bool target_locate(struct target *t, const char *name, uint64_t partition);
  */
 bool target_look(struct target *t);
 
+/*
+ * Describes a target that is not a filesystem, or is too short for one: opening
+ * failed with @err.  Returns false if there is nothing to add to the library's
+ * message.
+ */
+bool target_say_what_it_is(const struct target *t, errcode_t err);
+
 /* Prints a note if the report can lack the latest changes. */
 void target_note_age(const struct target *t);
 

@@ -60,8 +60,19 @@ says 'neither .* image'
 
 # a file is treated as a filesystem image, whatever filesystem it is on
 head -c 300000 /dev/urandom >"$mnt/broken.img"
-mustfail 8 "$e4check" "$mnt/broken.img"
+mustfail 1 "$e4frag" "$mnt/broken.img"
 says "contains no ext2.*; .*run e4frag $mnt $mnt/broken.img"
+for tool in "8 $e4check" "1 $tune4fs -l"; do
+	# shellcheck disable=SC2086
+	mustfail $tool "$mnt/broken.img"
+	says 'contains no ext2, ext3 or ext4 filesystem$'
+done
+mustfail 1 "$mke4fs" -q --from="$mnt/broken.img" "$work/none"
+says 'contains no ext2.*; to read an archive, use -d instead of --from$'
+gzip -n "$mnt/broken.img"
+mustfail 1 "$mke4fs" -q --from="$mnt/broken.img.gz" "$work/none"
+says 'is compressed: run gunzip .*; to read an archive, use -d instead'
+gunzip "$mnt/broken.img.gz"
 sync -f "$mnt"
 same "what is advised" "$(paths "$mnt" "$mnt/broken.img")" "/broken.img "
 mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null
