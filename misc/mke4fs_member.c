@@ -2,7 +2,9 @@
 /*
  * libarchive takes the real size and the sparse map of a member from fields
  * that can belong to other types, leaves out map entries beyond the size, and
- * ends a file early if the map and the stored data differ in length.
+ * ends a file early if the map and the stored data differ in length.  It does
+ * not compare the checksums of cpio archives, and ends the targets of their
+ * symbolic links at a NUL byte.
  */
 #include "config.h"
 #include <stdlib.h>

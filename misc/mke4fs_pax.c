@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A pax header has records "LENGTH KEYWORD=VALUE\n".  A global header applies to
- * all members that follow.  libarchive ignores global headers and malformed
- * records, takes letters as the number 0, and normalizes names, so that two files
- * can get the same name.
+ * A pax header has records "LENGTH KEYWORD=VALUE\n".  A global header applies
+ * to all members that follow.  libarchive ignores global headers and malformed
+ * records, takes letters as the number 0, and normalizes names, so that two
+ * files can get the same name.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool check_global(const struct load *l, const struct record *r)
 	return false;
 }
 
-/* Whether the value is a decimal number, possibly negative or with a fraction. */
+/* Whether @value is decimal, possibly negative or with a fraction. */
 static bool is_number(const char *value, bool has_fraction)
 {
 	static const char digits[] = "0123456789";

@@ -7,10 +7,11 @@
 #include "mke4fs_stream.h"
 
 /*
- * Checks the pax headers of the current member, @entry, whose data have not been
- * read, and sets the names of @entry and @l->path as the headers have them.  The
- * archive begins at byte @first of @s.  Returns false, after printing an error,
- * if a record is malformed, or libarchive ignores it although it has an effect.
+ * Checks the pax headers of the current member, @entry, whose data have not
+ * been read, and sets the names of @entry and @l->path as the headers have them.
+ * The archive begins at byte @first of @s.  Returns false, after printing an
+ * error, if a record is malformed, or libarchive ignores it although it has an
+ * effect.
  *
  * Headers that are not among the last bytes of @s are not read.
  */

@@ -167,7 +167,7 @@ static const char *const acl_names[] = {
 	"system.posix_acl_access", "system.posix_acl_default",
 };
 
-/* Whether the current entry can have the attribute.  Otherwise prints an error. */
+/* Whether the current entry can have @x.  Otherwise prints an error. */
 static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
 			uint32_t mode)
 {

@@ -7,8 +7,8 @@
 
 /*
  * Returns true, after printing an error about @name, if a zip archive begins at
- * the position of @s: only the directory at the end of the archive has the types
- * and modes of its files.
+ * the position of @s: only the directory at the end of the archive has the
+ * types and modes of its files.
  */
 bool zip_refuse(struct stream *s, const char *name);
 
