@@ -282,7 +282,12 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		say("%s: %llu of %llu files were repacked before the failure",
 		    r->target.name, (unsigned long long)r->result.files_done,
 		    (unsigned long long)r->result.files_planned);
-	if (n)
+	if (r->undo.file && undo_guard_changed() && !undo_guard_failed())
+		say("%s: to undo the changes made before the failure, run "
+		    "e2undo %s %s, and then e2fsck -fy %s", r->target.name,
+		    undo_guard_word(), r->target.e2fs_words,
+		    r->target.e2fs_words);
+	else if (n)
 		say("%s: %llu transaction%s committed before the failure: run "
 		    "e2fsck -f %s, and then e4repack again", r->target.name, n,
 		    n == 1 ? " was" : "s were", r->target.e2fs_words);

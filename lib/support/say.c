@@ -62,12 +62,18 @@ void say(const char *fmt, ...)
 /*
  * A write beyond the limit of the file size fails with EFBIG, or is cut short.
  */
-const char *say_why(errcode_t err)
+bool say_is_limited(errcode_t err)
 {
 	struct rlimit limit;
 
-	if ((err == EFBIG || err == EXT2_ET_SHORT_WRITE) &&
-	    !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+	return (err == EFBIG || err == EXT2_ET_SHORT_WRITE) &&
+	       !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
+const char *say_why(errcode_t err)
+{
+	if (say_is_limited(err))
 		return "File too large for the limit of this shell (ulimit -f)";
 	return error_message(err);
 }

@@ -26,6 +26,9 @@ bool say_start(void);
 /* Prints "tool: SENTENCE". @fmt has no newline at its end. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether a limit on the file size (ulimit -f) can be the reason of @err. */
+bool say_is_limited(errcode_t err);
+
 /* Returns the text of @err, or of the effect of a limit on the file size. */
 const char *say_why(errcode_t err);
 

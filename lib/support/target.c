@@ -32,9 +32,10 @@ static void say_undo_error(const struct target *t)
 		    undo_guard_word(), t->e2fs_words, t->e2fs_words);
 	else
 		say("%s: cannot write the undo file %s: %s: nothing was "
-		    "changed: give an undo file on a disk with more free space",
-		    t->name, undo,
-		    why);
+		    "changed: %s", t->name, undo, why,
+		    say_is_limited(undo_guard_failed()) ?
+		    "remove the limit, and run the command again" :
+		    "give an undo file on a disk with more free space");
 }
 
 /*
@@ -77,7 +78,8 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 		say("%s: cannot open the device %s: %s: run the command as "
 		    "root",
 		    t->name, t->device, error_message(err));
-	else if (t->e && (err == ENOSPC || err == EXT2_ET_SHORT_WRITE))
+	else if (t->e && (err == ENOSPC || err == EXT2_ET_SHORT_WRITE ||
+			  say_is_limited(err)))
 		say_write_error(t->name, t->device, "cannot close", err);
 	else
 		say("%s: %s%s%s", t->name,

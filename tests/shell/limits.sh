@@ -3,7 +3,7 @@
 # A limit of the file size (ulimit -f) is a reported error and does not kill a
 # tool. An image that becomes shorter during a run is not made longer again.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-require_program mke2fs e2fsck
+require_program mke2fs e2fsck tune2fs e2undo
 
 cd "$work"
 # limited BLOCKS COMMAND...: like run, with a limit on the file size
@@ -36,8 +36,35 @@ says 'File too large'
 run e2fsck -fp img
 sound img
 
+# the message tells which file reached the limit, and the remedy
+aged img <<'EOF'
+size 64M
+interleave /data count 20 rounds 16 blocks 4
+EOF
+tune2fs -O ^has_journal img >/dev/null
+cp img before
+"$top_builddir/tests/tools/fsdigest" -z img >sums
+limited 100 "$e4repack" -z small img
+same 'exit of e4repack' "$status" 1
+one_sentence e4repack
+says 'cannot write the undo file small: .*: remove the limit, and run the '
+cmp img before || fail 'the image has changed'
+limited 12000 "$e4repack" -z large img
+same 'exit of e4repack' "$status" 1
+cmp -s img before && fail 'nothing was written'
+says 'flushing the device: File too large for the limit of this shell'
+says 'cannot close: File too large for the limit of this shell'
+sed -n 's/.*, run \(e2undo.*\), and then \(e2fsck .*\)/\1; \2/p' "$err" >command
+same 'commands' "$(wc -l <command)" 1
+run sh command
+"$top_builddir/tests/tools/fsdigest" -z img | cmp - sums ||
+	fail 'the contents were not restored'
+sound img
+
 # the image is truncated during the repack
 require_strace
+aged img <"$top_srcdir/tests/shell/layout.recipe"
+cp img before
 bytes=$(stat -c %s before)
 for only in '' --only=inodes; do
 	cp before img
