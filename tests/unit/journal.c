@@ -481,7 +481,13 @@ START_TEST(refuses_a_bad_checksum)
 }
 END_TEST
 
-/* Journal inodes with holes, or with a block twice. */
+#define EXTERNAL "set_super_value journal_uuid " \
+		 "11111111-1111-1111-1111-111111111111"
+
+/*
+ * Journal inodes with holes, or with a block twice; numbers of no journal inode;
+ * and an external journal that is not given.
+ */
 START_TEST(refuses_bad_maps)
 {
 	static const char *const requests[] = {
@@ -490,7 +496,9 @@ START_TEST(refuses_bad_maps)
 		"set_inode_field <8> mode 040755",
 		"set_super_value journal_inum 4000000",
 		"set_super_value journal_inum 0",
+		EXTERNAL,
 	};
+	const bool external = !strcmp(requests[_i], EXTERNAL);
 	struct image img;
 	struct e4l_journal *j;
 	char cmd[200];
@@ -501,10 +509,13 @@ START_TEST(refuses_bad_maps)
 	snprintf(cmd, sizeof(cmd), "debugfs -w -R '%s' %%s >/dev/null 2>&1",
 		 requests[_i]);
 	run(cmd, img.path);
+	if (external)
+		run("debugfs -w -R 'set_super_value journal_inum 0' %s "
+		    ">/dev/null 2>&1", img.path);
 	image_open(&img);
 	err = e4l_journal_open(img.e, NULL, &j);
-	ck_assert_int_eq(err, _i == 4 ? E4L_ET_JOURNAL_DEVICE :
-				       E4L_ET_JOURNAL_CORRUPT);
+	ck_assert_int_eq(err, external ? E4L_ET_JOURNAL_DEVICE :
+					 E4L_ET_JOURNAL_CORRUPT);
 	image_drop(&img);
 	image_remove(&img);
 }
@@ -827,7 +838,7 @@ int main(void)
 	tcase_add_loop_test(tc, allocates_and_frees, 0, 8);
 	tcase_add_loop_test(tc, refuses_hostile_superblocks, 0,
 			    sizeof(hostile) / sizeof(hostile[0]));
-	tcase_add_loop_test(tc, refuses_bad_maps, 0, 5);
+	tcase_add_loop_test(tc, refuses_bad_maps, 0, 6);
 	tcase_add_test(tc, opens_without_a_trace);
 	tcase_add_test(tc, takes_back_what_it_allocated);
 	tcase_add_test(tc, changes_inodes);
