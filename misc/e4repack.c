@@ -359,80 +359,9 @@ static bool work(struct e4repack *r)
 
 /* ------------------------------------------------------------------- report */
 
-/* Returns the limit that stopped the run, or an empty string. */
-static const char *by_what(const struct e4repack *r)
-{
-	return repacking_seconds(&r->repacking) >= r->repacking.max_seconds ?
-	       " by --max-time" : "";
-}
-
-/*
- * Reports a failure to discard.  It is no failure if the device does not
- * support discard.
- */
-static void say_discarded(struct e4repack *r)
-{
-	errcode_t err = r->result.discard_err;
-
-	if (err == EXT2_ET_UNIMPLEMENTED)
-		say("%s: the device does not support discard",
-		    r->target.name);
-	else if (err)
-		say("%s: cannot discard: %s: the repack itself is complete",
-		    r->target.name, error_message(err));
-	r->failed |= err && err != EXT2_ET_UNIMPLEMENTED;
-}
-
-static void say_stopped(const struct e4repack *r)
-{
-	const struct e4l_repack_result *result = &r->result;
-
-	if (!result->stopped)
-		return;
-	if (r->online && !result->files_planned)
-		say("%s: stopped%s during planning; nothing was changed",
-		    r->target.name, by_what(r));
-	else
-		say("%s: stopped%s after %llu of %llu files: run e4repack "
-		    "again to continue", r->target.name, by_what(r),
-		    (unsigned long long)result->files_done,
-		    (unsigned long long)result->files_planned);
-}
-
-/* Returns the resource that the process lacks, or NULL. */
-static const char *lacking(errcode_t failure)
-{
-	return failure == ENOMEM ? "more memory" :
-	       failure == EMFILE ? "more open files (ulimit -n)" :
-	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
-}
-
-/* Reports files that could not be repacked while other files were. */
-static void say_failed_files(struct e4repack *r)
-{
-	unsigned long long failed = r->result.files_failed;
-	unsigned long long planned = r->result.files_planned;
-	errcode_t failure = (errcode_t)r->result.failure;
-
-	if (!failed)
-		return;
-	r->failed = true;
-	if (lacking(failure))
-		say("%s: %s: %llu of %llu files failed: run e4repack again "
-		    "with %s", r->target.name, error_message(failure), failed,
-		    planned, lacking(failure));
-	else
-		say("%s: %s: %llu of %llu files failed: see the kernel's "
-		    "messages (dmesg), and run e2fsck -f %s on the unmounted "
-		    "filesystem", r->target.name, error_message(failure),
-		    failed, planned, r->target.e2fs_words);
-}
-
 static bool report(struct e4repack *r)
 {
-	say_discarded(r);
-	say_failed_files(r);
-	say_stopped(r);
+	e4repack_say_result(r);
 	if (r->args.verbose)
 		say_reads(r->target.name, r->e);
 	if (r->args.json)

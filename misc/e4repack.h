@@ -120,6 +120,12 @@ errcode_t e4repack_online(struct e4repack *r,
 void e4repack_print_planned(const struct e4repack *r,
 			    const struct e4l_repack_result *result);
 
+/*
+ * Prints notes on a completed run: failures, which set @r->failed, and what
+ * stopped the run.
+ */
+void e4repack_say_result(struct e4repack *r);
+
 /* Prints the text report. */
 void e4repack_print(const struct e4repack *r);
 

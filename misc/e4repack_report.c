@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text report: a table of the layout, the cost, the skipped files, and
- * further options.
+ * further options; and the notes on standard error.
  */
 #include "config.h"
+#include <errno.h>
 #include <stdio.h>
 #include "support/map_text.h"
+#include "support/say.h"
 #include "support/skips.h"
 #include "support/text.h"
 #include "support/undo_guard.h"
@@ -226,4 +228,82 @@ void e4repack_print(const struct e4repack *r)
 	if (r->undo.file && undo_guard_changed())
 		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
 		       r->target.device);
+}
+
+/* --------------------------------------------------------- notes on the result */
+
+/* Returns the limit that stopped the run, or an empty string. */
+static const char *by_what(const struct e4repack *r)
+{
+	return repacking_seconds(&r->repacking) >= r->repacking.max_seconds ?
+	       " by --max-time" : "";
+}
+
+/*
+ * Reports a failure to discard.  It is no failure if the device does not
+ * support discard.
+ */
+static void say_discarded(struct e4repack *r)
+{
+	errcode_t err = r->result.discard_err;
+
+	if (err == EXT2_ET_UNIMPLEMENTED)
+		say("%s: the device does not support discard",
+		    r->target.name);
+	else if (err)
+		say("%s: cannot discard: %s: the repack itself is complete",
+		    r->target.name, error_message(err));
+	r->failed |= err && err != EXT2_ET_UNIMPLEMENTED;
+}
+
+static void say_stopped(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+
+	if (!result->stopped)
+		return;
+	if (r->online && !result->files_planned)
+		say("%s: stopped%s during planning; nothing was changed",
+		    r->target.name, by_what(r));
+	else
+		say("%s: stopped%s after %llu of %llu files: run e4repack "
+		    "again to continue", r->target.name, by_what(r),
+		    (unsigned long long)result->files_done,
+		    (unsigned long long)result->files_planned);
+}
+
+/* Returns the resource that the process lacks, or NULL. */
+static const char *lacking(errcode_t failure)
+{
+	return failure == ENOMEM ? "more memory" :
+	       failure == EMFILE ? "more open files (ulimit -n)" :
+	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
+}
+
+/* Reports files that could not be repacked while other files were. */
+static void say_failed_files(struct e4repack *r)
+{
+	unsigned long long failed = r->result.files_failed;
+	unsigned long long planned = r->result.files_planned;
+	errcode_t failure = (errcode_t)r->result.failure;
+
+	if (!failed)
+		return;
+	r->failed = true;
+	if (lacking(failure))
+		say("%s: %s: %llu of %llu files failed: run e4repack again "
+		    "with %s", r->target.name, error_message(failure), failed,
+		    planned, lacking(failure));
+	else
+		say("%s: %s: %llu of %llu files failed: see the kernel's "
+		    "messages (dmesg), and run e2fsck -f %s on the unmounted "
+		    "filesystem", r->target.name, error_message(failure),
+		    failed, planned, r->target.e2fs_words);
+}
+
+void e4repack_say_result(struct e4repack *r)
+{
+	say_discarded(r);
+	say_failed_files(r);
+	say_stopped(r);
 }
