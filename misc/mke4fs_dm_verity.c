@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
+#include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/format/format.h"
 #include "mke4fs_dm_verity.h"
@@ -287,6 +288,14 @@ json_t *dm_verity_json(const struct config *c, const struct image *im)
 			 "hash_blocks", (json_int_t)v->hash_blocks);
 }
 
+static void put_word(const char *name)
+{
+	char *word = e4l_shell_word(name);
+
+	text_puts(stdout, word ? word : name);
+	free(word);
+}
+
 void dm_verity_report(const struct config *c, const struct image *im)
 {
 	const struct dm_verity *v = &im->verity;
@@ -296,9 +305,9 @@ void dm_verity_report(const struct config *c, const struct image *im)
 		return;
 	hex(v->root, sizeof(v->root), root);
 	printf("Root hash: %s\nTo open: veritysetup open ", root);
-	text_puts(stdout, c->device);
+	put_word(c->device);
 	fputs(" NAME ", stdout);
-	text_puts(stdout, is_appended(c) ? c->device : c->dm_verity);
+	put_word(is_appended(c) ? c->device : c->dm_verity);
 	printf(" %s", root);
 	if (v->at_bytes)
 		printf(" --hash-offset=%" PRIu64, v->at_bytes);

@@ -113,7 +113,10 @@ cp "$out" report.json
 root=$(json report.json 'd["dm_verity"]["root_hash"]')
 correct img5 img5 "$(json report.json 'd["dm_verity"]["data_blocks"] * 4096')"
 
-# the command in the report opens the image
+# the command in the report opens the image, of any name
+check "$mke4fs" --dm-verity='hash es' -d src 'a b'
+same 'quoted names' "$(sed -n 's/^To open: //p' "$out")" \
+	"veritysetup open 'a b' NAME 'hash es' $(sed -n 's/^Root hash: //p' "$out")"
 rm img
 check "$mke4fs" --dm-verity -d src img
 root=$(sed -n 's/^Root hash: //p' "$out")
