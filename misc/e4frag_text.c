@@ -107,7 +107,7 @@ static void print_directories(FILE *out, const struct e4frag *frag)
 	line(out, "Directories", m->directories.count,
 	     "included in Files");
 	line(out, "  itable blocks", m->directories.itable_blocks,
-	     "read to list all directories with inodes; minimum %s",
+	     "that ls -lR reads; minimum %s",
 	     NUM(m->directories.itable_blocks_ideal));
 	line(out, "  unused inodes", m->directories.unused_inodes_read_by_fsck,
 	     "in inode tables, scanned by e2fsck");
