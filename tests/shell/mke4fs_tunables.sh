@@ -115,7 +115,7 @@ for bad in 'future=x/../y,mb_order2_req=77' 'mb_order2_req=1,mb_order2_req=1' 'a
 done
 says 'from: .*tunables are damaged \(.*\): .*copy'
 make img --from="$work/from" -E tunables=mb_order2_req=1
-says 'only .*of -E'
+says 'only the tunables given with -E'
 same "the tunables" "$(kept img)" mb_order2_req=1
 
 # the same bytes as tune4fs and the kernel write
