@@ -87,7 +87,8 @@ static void print_fixes(const struct e4check *check)
 		print_command(check, "to fix", fix);
 	}
 	if (parts > 1)
-		print_command(check, "to fix all layout problems", all);
+		print_command(check, "to run all of these repacks at once",
+			      all);
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
 		puts("the filesystem is mounted: unmount it and run e4check again");
 }

@@ -178,7 +178,7 @@ static void judge_unused(struct check *ck, dgrp_t g, uint32_t unused)
 		FOUND(ck, GROUP_ROOT_UNUSED, IN_GROUP(g), .got = unused);
 	else if (unused > free_inodes || unused > per)
 		FOUND(ck, GROUP_ITABLE_UNUSED, IN_GROUP(g), .got = unused,
-		      .want = free_inodes);
+		      .want = free_inodes < per ? free_inodes : per);
 }
 
 static void judge_flags(struct check *ck, dgrp_t g)
@@ -368,7 +368,8 @@ static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 
 /*
  * Whether the double indirect block @dind of the resize inode lists the
- * reserved blocks.  @buf has space for three blocks.
+ * reserved blocks.  Like e2fsck, checks only the first quarter of the reserved
+ * blocks.  @buf has space for three blocks.
  */
 static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
