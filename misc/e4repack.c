@@ -493,8 +493,10 @@ static const char *contradiction(const struct e4repack *r)
 		return "--no-move and --inodes cannot be given together";
 	if (r->no_move && !(flags & (E4L_REPACK_TREES | E4L_REPACK_DIRS)))
 		return "--no-move requires trees or directories in --only";
-	if (r->free_run && (r->no_move || !(flags & E4L_REPACK_FREE)))
-		return "--free-run requires free in --only";
+	if (r->no_move && r->free_run)
+		return "--no-move and --free-run cannot be given together";
+	if (r->free_run && !(flags & E4L_REPACK_FREE))
+		return "--free-run requires the word 'free' in --only";
 	if (r->n_paths && r->only && flags & E4L_REPACK_FREE)
 		return "--only=free requires a whole filesystem, without PATH";
 	if (r->n_paths && r->free_run)

@@ -134,4 +134,4 @@ echo "$what: $(wc -l <"$work/who") files begin on one, $moved of them moved"
 [ ! -s "$work/lost" ] || fail "$what: lost by $(wc -l <"$work/lost") files"
 
 mustfail 2 "$e4repack" --free-run=1M --only=files "$img"
-says '--free-run requires free'
+says "--free-run requires the word 'free'"

@@ -73,7 +73,10 @@ wrong --exclude
 wrong -z
 mustfail 2 "$e4repack" --only=files --free-run=1M "$img"
 one_sentence e4repack
-says '^e4repack: --free-run requires free'
+says "^e4repack: --free-run requires the word 'free' in --only$"
+mustfail 2 "$e4repack" --no-move --free-run=1M --only=trees,free "$img"
+one_sentence e4repack
+says '^e4repack: --no-move and --free-run cannot be given together$'
 mustfail 2 "$e4repack" --only=files --renumber-anyway "$img"
 one_sentence e4repack
 says '^e4repack: --renumber-anyway requires --inodes$'
