@@ -71,7 +71,7 @@ static bool copy_prototype(const struct image *im, int fd)
 		}
 	}
 	if (n < 0 || errno != ENXIO)
-		say_write_error(im->name, im->name, "copying the prototype",
+		say_write_error(im->name, im->name, "copying the metadata",
 				errno);
 	free(buf);
 	return n >= 0 && errno == ENXIO;
@@ -138,7 +138,7 @@ static bool take_super(const struct config *c, const struct image *im,
 		n = pwrite(im->proto_fd, none, SUPERBLOCK_SIZE, at);
 	if (n == SUPERBLOCK_SIZE)
 		return true;
-	say_error(im->name, "copying the prototype", n < 0 ? errno : EIO);
+	say_error(im->name, "preparing the superblock", n < 0 ? errno : EIO);
 	return false;
 }
 

@@ -550,8 +550,8 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * Whether the input is an archive: a filesystem image begins with zeroes, like
- * an empty archive.
+ * Whether the input is not a filesystem image.  Like an empty archive, an image
+ * begins with zeroes.
  */
 static bool is_archive(const struct tar *r)
 {
@@ -618,9 +618,9 @@ static bool take_zip(struct tar *r, const struct stat *st)
 	bool done;
 
 	if (!zip_is_whole(r->fd, st->st_size))
-		return complain(r->l, "contains more than the zip archive at "
-				      "its end: unpack it, and give the "
-				      "directory to -d");
+		return complain(r->l, "has data after the zip archive, or "
+				      "another archive before it: unpack it, "
+				      "and give the directory to -d");
 	r->most_bytes = r->l->c->max_bytes;
 	if (!r->most_bytes)
 		r->most_bytes = ZIP_FREE_BYTES + st->st_size * ZIP_RATIO;
