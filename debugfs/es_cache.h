@@ -46,8 +46,8 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 			const struct e4l_es *es);
 
 /*
- * Whether the cache has block @lblk: *@es is its whole entry.  Counts as a hit
- * or a miss.
+ * Returns true, and sets *@es to the whole entry that contains block @lblk, if
+ * the cache has the block.  Counts the lookup as a hit or a miss.
  */
 bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 		   struct e4l_es *es);

@@ -42,8 +42,8 @@ errcode_t e4l_zeroout_file_write(struct e4l_zeroout_file *f, uint32_t lblk,
 				 e4l_zero_fn zero, void *priv);
 
 /*
- * The number of extents of @f; copies them to @ret, unless that is NULL, in
- * logical order.
+ * Returns the number of extents of @f.  If @ret is not NULL, copies the extents
+ * to @ret in logical order.
  */
 size_t e4l_zeroout_file_extents(const struct e4l_zeroout_file *f,
 				struct e4l_extent *ret);

@@ -111,10 +111,10 @@ void free_args(struct config *c);
 /* Reports that @value is invalid for the option.  Returns false. */
 bool usage(const char *option, const char *value, const char *expected);
 
-/* Reports a lack of memory for the arguments. Returns false. */
+/* Reports a lack of memory for the arguments.  Returns false. */
 bool no_memory(struct config *c);
 
-/* Whether files are copied to the filesystem. */
+/* Whether mke4fs adds files or stored tunables to the filesystem. */
 static inline bool fills(const struct config *c)
 {
 	return c->sources.n || c->manifests.n || c->from || c->tunables;

@@ -72,7 +72,10 @@ static bool has_room(const struct config *c, const struct image *im,
 	return false;
 }
 
-/* Also called for a new image after it has been written. */
+/*
+ * Whether the hash file is not the image.  A new image does not exist before it
+ * is written: is_apart() is called again afterwards.
+ */
 static bool is_apart(const struct config *c)
 {
 	if (strcmp(c->dm_verity, c->device) && !is_image(c, c->dm_verity))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the readers of files with a line for each path share. */
+/* Functions for all readers of files that have a line for each path. */
 #ifndef MKE4FS_LINES_H
 #define MKE4FS_LINES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds a tree level by level: reads a level in large pieces, and writes their
- * digests to the next higher level.  The memory use does not depend on the size
- * of the data.
+ * Builds a Merkle tree level by level: reads a level in large pieces, and
+ * writes the digests of the blocks to the next higher level.  The memory use
+ * does not depend on the size of the data.
  */
 #include "config.h"
 #include <errno.h>

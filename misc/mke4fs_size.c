@@ -39,8 +39,8 @@ static bool new_memory(struct image *im, uint64_t bytes)
 }
 
 /*
- * Whether the requested journal exists: mke2fs omits a journal that does not
- * fit.
+ * Whether the prototype has a journal, or none was requested: mke2fs omits a
+ * journal that does not fit.
  */
 static bool has_journal_asked_for(const struct config *c,
 				  const struct image *im)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes into preallocated files, and checks their content.  Blocks have 4 KiB,
- * or $BLOCK_BYTES.  "direct" writes directly; "sync" and "late" write through the
- * page cache.
+ * Writes into preallocated files, and checks their content.  A block has
+ * $BLOCK_BYTES bytes, by default 4096.  "direct" writes directly; "sync" and
+ * "late" write through the page cache.
  *
  *  writes random [direct|sync|late] FILE BLOCKS COUNT SEED [PROGRESS]
  *	preallocates BLOCKS blocks and makes COUNT random writes of one block;

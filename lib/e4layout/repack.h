@@ -270,8 +270,8 @@ struct e4l_repack_result {
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
 	/*
-	 * Called when the plan is complete and nothing is written: @result has
-	 * ->planned and ->after.  Not called if there is nothing to do.
+	 * Called when the plan is complete, before anything is written: @result
+	 * has ->planned and ->after.  Not called if there is nothing to do.
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
 	/*

@@ -210,9 +210,9 @@ static errcode_t settle(void)
 }
 
 /*
- * Whether a write to block @blk of the undo file has keys.  undo_io only
- * appends records, so that a write before the end of the last record has keys:
- * undo_io has skipped the block for keys.
+ * Whether a write to block @blk of the undo file contains keys.  undo_io only
+ * appends records, and skips a block for the keys of the following records.  A
+ * write before the end of the last record is therefore a write of keys.
  */
 static bool is_keys(unsigned long long blk)
 {

@@ -142,7 +142,8 @@ bool verify_findings(const struct target *t, struct e4l *e,
 	if (!can_be_checked(t))
 		return false;
 	/*
-	 * The journal is checked first, because the full check can take long.
+	 * The journal is checked first, because the full check can take a long
+	 * time.
 	 */
 	err = e4l_journal_probe(e, NULL);
 	if (!err)

@@ -99,7 +99,10 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 	return true;
 }
 
-/* Appends an extent, or extends the last extent up to the maximum length. */
+/*
+ * Extends the last extent if the new extent continues it and the sum is not too
+ * long; otherwise, appends the new extent.
+ */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)
 {

@@ -258,7 +258,10 @@ static void get_entry(uint32_t i, struct e4l_new_dirent *entry,
 	*entry = ((const struct content *)priv)->v[i];
 }
 
-/* The hash function of the index, or of an index that would be added. */
+/*
+ * Returns the hash function of the index.  If the directory has no index,
+ * returns the hash function of an index that would be added.
+ */
 static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 			    const struct content *x)
 {
@@ -355,7 +358,10 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 	return err;
 }
 
-/* Finds a place for the new blocks, or sets *@why. */
+/*
+ * Finds a place for the new blocks.  If the directory is to be skipped, sets
+ * *@why to the reason.
+ */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    enum e4l_skip *why)
 {

@@ -49,9 +49,9 @@ enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 bool e4l_dirent_is_dotdot(const struct e4l_dirent *entry);
 
 /*
- * Returns the value of the attribute system.data of @inode, which has @bytes:
- * the second part of an inline directory.  Returns NULL and sets *@len to 0 if
- * @inode has no such attribute.
+ * Returns the value of the attribute system.data of @inode: the second part of
+ * an inline directory.  @bytes is the size of @inode.  Returns NULL and sets
+ * *@len to 0 if @inode has no such attribute.
  */
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len);

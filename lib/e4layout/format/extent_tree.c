@@ -168,7 +168,10 @@ errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 
 /* ----------------------------------------------------------------- indirect */
 
-/* Extends the last token by one data block, or appends a token. */
+/*
+ * Extends the last token if the data block continues it; otherwise, appends a
+ * token.
+ */
 static bool push_data_block(struct e4l_token_vec *out, size_t base,
 			    blk64_t pblk, uint32_t lblk)
 {

@@ -109,7 +109,10 @@ static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 	return bind_number(n, get_le32(v + FB_PARENT_AT));
 }
 
-/* Binds the inode if its encryption context depends on the inode number. */
+/*
+ * Binds the inode if its encryption context depends on the inode number, or is
+ * in an unknown format.
+ */
 static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 			     const struct e4l_xattr *x)
 {

@@ -56,8 +56,8 @@ struct e4l_behind {
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
- * Holds the pages of a part that is about to be moved in memory.  If the
- * process's limit for locked memory is exceeded, unfinished parts are finished.
+ * Locks in memory the pages of a part that is about to be moved.  If the
+ * process's limit for locked memory is exceeded, finishes unfinished parts.
  */
 void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 

@@ -109,7 +109,10 @@ static int map(struct e4l_donor *d)
 	return err;
 }
 
-/* The index of the extent of @f that contains @lblk, or of the next extent. */
+/*
+ * Returns the index of the extent of @f that contains @lblk.  If @lblk is in a
+ * hole, returns the index of the next extent.
+ */
 static size_t extent_at(const struct e4l_open_file *f, uint64_t lblk)
 {
 	size_t low = 0, high = f->n;

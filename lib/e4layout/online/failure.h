@@ -17,10 +17,13 @@ struct e4l_reason {
 	enum e4l_skip why;
 };
 
-/* Returns e4l_failure_skip(@error), or the reason in the list @reasons. */
+/*
+ * Returns e4l_failure_skip(@error) if @error means a failure; otherwise, the
+ * reason in the list @reasons.
+ */
 enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons);
 
-/* Returns the errno for which e4l_failure_skip() returns @why, or 0. */
+/* Returns the errno for which e4l_failure_skip() returns @why; 0: no errno. */
 int e4l_failure_errno(enum e4l_skip why);
 
 #endif

@@ -19,7 +19,8 @@
 #define WORTH_PERCENT	5
 #define GENERATIONS	64	/* maximum number of generations in join_long() */
 #define ROUNDS		16	/* maximum number of rounds */
-#define BUDGET_REST	20	/* a round needs more than 1/20 of the budget */
+/* a further round requires that more than 1/20 of the budget is left */
+#define BUDGET_REST	20
 
 /* --------------------------------------------------------------------- goals */
 

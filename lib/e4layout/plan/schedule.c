@@ -79,7 +79,7 @@ static void begin_queues(struct e4l_work *w)
 	for (k = n; k--; ) {
 		i = w->order[k];
 		len = w->item[i].len;
-		/* other items have their own slots */
+		/* the items that are skipped here have their own slots */
 		if (w->item[i].home != E4L_NONE || len >= E4L_FIT_EXACT ||
 		    e4l_work_is_aligned(w, i))
 			continue;

@@ -449,7 +449,7 @@ static bool is_joined(const struct e4l_work *w, uint32_t i,
 		return false;
 	if (only)
 		return only[i];
-	/* a long run may find a home */
+	/* an item of m->large clusters or more can get a home */
 	return (run->len <= w->large_item || run->len >= w->m->large) &&
 	       (!share || share[i] >= run->len);
 }

@@ -206,8 +206,9 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 /* Finishes a file: frees its spare tree blocks. */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*
- * Packs a file that was moved, because moves keep its tree from shrinking.  A
- * fragmented file is packed if its extents fit into its inode.
+ * Packs the file if it was moved and packing frees tree blocks: a move does not
+ * shrink the tree.  A file that is not finished is packed only if its extents
+ * fit into its inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Ends a batch: frees the clusters that its moves have left. */

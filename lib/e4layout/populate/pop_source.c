@@ -124,7 +124,10 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 
 /* ------------------------------------------------------ sources by position */
 
-/* Adds a range, or extends the previous range. */
+/*
+ * Extends the previous range if the new range continues it, in the file and in
+ * memory; otherwise, adds the new range.
+ */
 static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 		      size_t len, char *buf)
 {

@@ -234,7 +234,7 @@ static errcode_t describe(struct walker *me, const char *name,
 	return err;
 }
 
-/* Adds @name, or replaces the entry of an earlier layer. */
+/* Adds @name.  If the walk merges layers, replaces an entry of that name. */
 static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
 			  size_t len, const struct e4l_entry *e, uint32_t *id)
 {

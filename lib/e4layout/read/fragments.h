@@ -20,7 +20,10 @@ struct e4l_fragments {
 	size_t n;
 };
 
-/* Appends a fragment, or extends the last fragment. */
+/*
+ * Extends the last fragment if the new one continues it; otherwise, appends the
+ * new fragment.
+ */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
 

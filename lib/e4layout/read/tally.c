@@ -15,7 +15,7 @@
 #include "e4layout/format/dirent.h"
 #include "tally.h"
 
-/* limit for the sum of a round's directories of several blocks */
+/* limit for the total size of a round's directories of two or more blocks */
 #define ROUND_BYTES	(8u << 20)
 /* inode-table blocks allowed in addition to twice the ideal number */
 #define SPREAD_BLOCKS	4

@@ -105,8 +105,8 @@ static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 }
 
 /*
- * Changes the layout before the run: the plan begins after the simulated
- * compaction of directories, but the run begins before it.
+ * Corrects result->before.  The planner measures the layout after the simulated
+ * compaction of directories, but the run begins before the compaction.
  */
 static void add_dirs(struct repack *r, const struct e4l_layout *free)
 {
@@ -176,8 +176,8 @@ static uint64_t to_write(const struct e4l_repack_cost *planned)
 }
 
 /*
- * Turns an interruption into a regular end of the run: while planned steps are
- * repeated, an interruption is no error.
+ * Turns an interruption into a regular end of the run: after planning, an
+ * interruption is not an error.
  */
 static errcode_t stop_instead(struct repack *r, errcode_t err)
 {
