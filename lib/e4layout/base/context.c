@@ -209,3 +209,12 @@ blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group)
 	return sb->s_first_data_block + 1 + i +
 	       (!sb->s_first_data_block && fs->blocksize == 1024);
 }
+
+bool e4l_has_external_journal(const struct ext2_super_block *sb)
+{
+	static const uint8_t none[sizeof(sb->s_journal_uuid)];
+
+	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
+	       !sb->s_journal_inum &&
+	       memcmp(sb->s_journal_uuid, none, sizeof(none));
+}

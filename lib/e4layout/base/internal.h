@@ -39,6 +39,12 @@ struct e4l {
 	struct e4l *over;
 };
 
+/*
+ * Whether the journal is external.  A superblock with neither a journal inode nor
+ * the UUID of a journal device is damaged.
+ */
+bool e4l_has_external_journal(const struct ext2_super_block *sb);
+
 /* Whether e4l_interrupt() was called. */
 static inline bool e4l_is_interrupted(const struct e4l *e)
 {

@@ -112,10 +112,4 @@ struct jbd2_commit {
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 
-/*
- * Whether the journal is external.  A superblock with neither a journal inode nor
- * the UUID of a journal device is damaged.
- */
-bool e4l_has_external_journal(const struct ext2_super_block *sb);
-
 #endif

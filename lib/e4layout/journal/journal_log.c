@@ -102,15 +102,6 @@ static errcode_t map_internal(struct e4l_journal *j, uint32_t *blocks)
 	return err ? err : check_overlap(j);
 }
 
-bool e4l_has_external_journal(const struct ext2_super_block *sb)
-{
-	static const uint8_t none[sizeof(sb->s_journal_uuid)];
-
-	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
-	       !sb->s_journal_inum &&
-	       memcmp(sb->s_journal_uuid, none, sizeof(none));
-}
-
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks)
 {
 	struct ext2_super_block sb;

@@ -24,7 +24,6 @@
 #include "e4layout/base/internal.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/base/stat.h"
-#include "e4layout/format/jbd2.h"
 #include "opened.h"
 #include "refusals.h"
 

@@ -2,7 +2,7 @@
 #include "config.h"
 #include <e2p/e2p.h>
 #include <unistd.h>
-#include "e4layout/format/jbd2.h"
+#include "e4layout/base/internal.h"
 #include "refusals.h"
 
 /* ---------------------------------------------------------------- features */
