@@ -154,8 +154,8 @@ bool do_quit(struct shell *s, int argc, const char *const *argv)
 /* -------------------------------------------------------------------- lines */
 
 /*
- * Whether the double quotes in @line are balanced: if not, libss prints an
- * error but does not return it.
+ * Whether the double quotes in @line are balanced.  If they are not balanced,
+ * libss prints an error but does not return it.
  */
 static bool is_balanced(const char *line)
 {

@@ -54,8 +54,8 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 
 /*
  * Looks up to @n contiguous entries, the first of which contains block @lblk.
- * Returns their number.  Each entry is a hit; fewer than @n: the next block is
- * unknown, which is a miss, or the file cannot have more blocks.
+ * Returns their number.  Each entry is a hit.  If there are fewer than @n, the
+ * next block is unknown, which is a miss, or is beyond the largest file.
  */
 size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			  struct e4l_es *es, size_t n);

@@ -157,8 +157,9 @@ static int by_tag(const void *a, const void *b)
 }
 
 /*
- * Whether setxattr(2) would accept the sorted ACL: entries for named users and
- * groups require a mask.
+ * Whether setxattr(2) would accept the sorted ACL: entries for the owner, the
+ * group and others are required.  Entries for named users and groups also
+ * require a mask.
  */
 static bool is_valid(const struct acl *acl)
 {

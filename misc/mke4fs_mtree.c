@@ -356,7 +356,10 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	return !refuse_image(m->l->c, s->content, s->content);
 }
 
-/* Adds a new entry, or replaces an entry of another type. */
+/*
+ * Adds a new entry.  If the path already has an entry of another type, replaces
+ * the entry.
+ */
 static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 		    uint32_t *id)
 {

@@ -14,7 +14,10 @@
 
 static const char zeroes[HOLE_BYTES];
 
-/* Creates an unlinked file beside the image, or else in TMPDIR. */
+/*
+ * Creates an unlinked file beside the image.  If the target is a device, or if
+ * the file cannot be created there, creates it in TMPDIR.
+ */
 static int make_file(const char *device)
 {
 	const char *slash = strrchr(device, '/'), *tmp = getenv("TMPDIR");

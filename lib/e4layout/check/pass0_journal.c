@@ -290,7 +290,8 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 }
 
 /*
- * Whether libext2fs itself marks the filesystem as in use: it does for writing.
+ * Whether libext2fs itself marks the filesystem as in use: it does if the
+ * filesystem is open for writing, unless MMP is skipped.
  */
 static bool is_held(ext2_filsys fs)
 {

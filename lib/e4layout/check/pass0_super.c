@@ -77,7 +77,10 @@ static bool features_ok(struct ext2_super_block *sb)
 		 ext2fs_has_feature_meta_bg(sb));
 }
 
-/* Whether @ino may be a quota file: other reserved inodes may not. */
+/*
+ * Whether the superblock may have @ino as the number of a quota file: 0 (no
+ * file), a reserved quota inode, or an inode that is not reserved.
+ */
 static bool quota_inum_ok(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
 	return !ino || ino == EXT4_USR_QUOTA_INO ||

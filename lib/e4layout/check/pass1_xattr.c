@@ -23,7 +23,10 @@ static void region_init(struct region *r, unsigned int bytes)
 	memset(r->used, 0, (bytes + 7) / 8);
 }
 
-/* Marks bytes as used; false: some are already used, or outside the list. */
+/*
+ * Marks bytes as used.  Returns false if a byte is outside the list or already
+ * used.
+ */
 static bool region_take(struct region *r, uint64_t start, uint64_t len)
 {
 	uint64_t i;

@@ -210,8 +210,9 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Whether a directory should prefer its cell @a to its cell @b: the directory
- * uses the block of @a in any case, or has more inodes there.
+ * Whether a directory should prefer its cell @a to its cell @b.  A cell whose
+ * block the directory uses in any case is better; of two equal cells in this
+ * respect, the cell with more inodes is better.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {

@@ -74,7 +74,10 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	return e4l_txn_commit(txn);
 }
 
-/* Whether quota usage has changed: libext2fs does not update quota files. */
+/*
+ * Whether the usage in quota files is outdated because blocks or inodes were
+ * allocated or freed: libext2fs does not update quota files.
+ */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)
 {

@@ -457,8 +457,9 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 }
 
 /*
- * Whether to continue after @err, whose detail is set: returns 0 if the entry
- * is omitted, else @err.
+ * Decides whether to continue after @err, whose detail is set.  If damaged
+ * entries may be omitted and @err concerns only the current entry, reports the
+ * omission and returns 0; otherwise, returns @err.
  */
 static errcode_t leave_out(const struct load *l, errcode_t err)
 {
