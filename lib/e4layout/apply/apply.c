@@ -5,9 +5,10 @@
  *  1. e4l_apply_step() allocates the blocks that the step takes, frees the
  *     blocks that the step gives, builds the new tree, and makes the inode
  *     point to the tree.  The blocks to copy and to zero are noted.
- *  2. e4l_apply_commit() copies and zeroes the noted blocks, in large requests
- *     and several at a time.  Every destination is free on the device, or
- *     unwritten.
+ *  2. e4l_apply_commit() zeroes and copies the noted blocks, in large requests
+ *     and several at a time, and then writes new tree blocks and directory
+ *     blocks.  Every destination is free or unwritten according to the last
+ *     committed transaction.
  *  3. The transaction is committed.  The journal flushes the copies first.
  */
 #include "config.h"
@@ -28,7 +29,7 @@
 #define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-#define ASK_SECONDS	2		/* between two calls of stop() */
+#define ASK_SECONDS	2		/* call stop() again after this time */
 
 struct range {
 	blk64_t from;		/* source of a copy */
@@ -59,8 +60,8 @@ struct e4l_apply {
 	struct ranges copies, zeroes;
 	struct new_blocks *new;
 	size_t n_new;
-	uint64_t new_blocks;		/* sum of the blocks in @new */
-	uint64_t unasked_blocks;	/* written after the last stop() */
+	uint64_t new_blocks;		/* sum of @n in all elements of @new */
+	uint64_t unasked_blocks;	/* written since stop() was called */
 	double asked;			/* time of the last stop(), seconds */
 	struct e4l_apply_stats stats;
 };
@@ -87,9 +88,11 @@ static int by_to(const void *a, const void *b)
 /* ------------------------------------------------------------------ 1. step */
 
 /*
- * Like Linux' ext4_get_stripe_size(), but without the mount option: the stripe
- * width, or the stride if the width is 0 or larger than a group.  Returns 0 if
- * the result is not a multiple of the cluster size.
+ * Returns the stripe size that Linux' ext4_get_stripe_size() returns if there
+ * is no mount option for it.  The stripe size is the stripe width; if the width
+ * is 0 or larger than a group, it is the stride.  Returns 0 if the stride is
+ * larger than a group, too, or if the stripe size is not a multiple of the
+ * cluster size.
  */
 static uint32_t stripe_of(ext2_filsys fs)
 {
@@ -121,8 +124,8 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 }
 
 /*
- * The number of clusters that @blocks fill; the filesystem's last cluster may
- * be partial.
+ * Returns the number of clusters of @blocks blocks.  Rounds up, because the
+ * last cluster of a filesystem can be partial.
  */
 static uint64_t clusters_of(ext2_filsys fs, uint64_t blocks)
 {
@@ -198,8 +201,8 @@ static errcode_t note_data(struct e4l_apply *a,
 }
 
 /*
- * Notes new blocks, which are written like data: no metadata on disk refers to
- * the blocks before the commit.  Takes ownership of @own.
+ * Notes new blocks, which are written without the journal, because no metadata
+ * on disk refers to the blocks before the commit.  Takes ownership of @own.
  */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 			     const char *data, char *own)
@@ -245,8 +248,9 @@ static errcode_t journal_tree(struct e4l_apply *a,
 }
 
 /*
- * Notes a tree in new blocks.  With bigalloc, each block has its own cluster,
- * otherwise the blocks are contiguous.
+ * Notes the blocks of a tree in new blocks.  Calls note_blocks() once for each
+ * contiguous series of blocks.  With bigalloc, no tree blocks are contiguous,
+ * because each tree block has its own cluster.
  */
 static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 			   char *blocks)
@@ -302,7 +306,7 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 				   journal_tree(a, step, blocks);
 }
 
-/* Adjusts i_blocks to the allocated clusters, as libext2fs counts i_blocks. */
+/* Updates i_blocks for the clusters that @step adds or removes. */
 static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 				const struct e4l_step *step)
 {
@@ -314,7 +318,7 @@ static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 			  ext2fs_iblk_sub_blocks(fs, inode, -more);
 }
 
-/* Sets a directory's size and index flag for its new blocks. */
+/* Sets a directory's size and index flag for the new content @dir. */
 static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 			    const struct e4l_new_dir *dir)
 {
@@ -407,8 +411,8 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 /* ------------------------------------------------------------------ 2. data */
 
 /*
- * A job: copies to several destinations, in disk order.  The sources of all
- * destinations are read together, with fewer and larger reads.
+ * A job copies blocks to several destinations, in disk order.  The job reads
+ * all of its source blocks together, which needs fewer and larger reads.
  */
 struct copy_job {
 	struct e4l *e;
@@ -423,7 +427,7 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
-	uint64_t done;		/* blocks of the copy already given to jobs */
+	uint64_t done;		/* blocks of copy @next that are in a job */
 	atomic_ullong unflushed;	/* blocks written, but not flushed */
 };
 
@@ -458,8 +462,8 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Whether the next copy, together with the copies to adjacent destinations
- * after it, has more than @room blocks.
+ * Whether the rest of the next copy and the following copies to adjacent
+ * destinations have more than @room blocks in total.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
@@ -495,8 +499,9 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a job.  Copies to adjacent destinations that do not all fit are left
- * for the next job.
+ * Fills a job.  If copies to adjacent destinations do not all fit into the rest
+ * of the job, the next job begins with them.  They are split only if they do
+ * not fit into an empty job.
  */
 static bool copy_next(void *arg, void *priv)
 {
@@ -543,8 +548,8 @@ static void copy_visit(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Flushes the copied blocks while other threads read.  The commit flushes the
- * blocks that are written last.
+ * Flushes the copied blocks if FLUSH_BYTES or more are not flushed yet.  Other
+ * threads continue to read.  The commit flushes the remaining blocks.
  */
 static errcode_t flush_copies(struct copier *c)
 {
@@ -580,7 +585,8 @@ static double now(void)
 
 /*
  * Reports that @blocks more blocks are written.  In a transaction of more than
- * TXN_PARTS parts, calls stop() after each part or after ASK_SECONDS.
+ * TXN_PARTS parts, calls stop() if a part has been written or ASK_SECONDS have
+ * passed since the last call.
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
@@ -633,7 +639,7 @@ static errcode_t copy_data(struct e4l_apply *a)
 	return e4l_pipe_run(a->e, &ops, &c);
 }
 
-/* A job: ranges to zero. */
+/* A job zeroes several ranges. */
 struct zero_job {
 	const struct range *ranges;
 	size_t n;

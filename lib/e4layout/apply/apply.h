@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * apply: carries out the steps of a plan on an unmounted filesystem.  Many
- * steps share one transaction.
+ * apply: carries out the steps of a plan on an unmounted filesystem.  A
+ * transaction can have many steps.
  */
 #ifndef E4L_APPLY_H
 #define E4L_APPLY_H
@@ -17,7 +17,7 @@ struct e4l_apply;
  */
 struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external);
 
-/* Counts of committed transactions only. */
+/* The counts include committed transactions only. */
 struct e4l_apply_stats {
 	uint64_t steps;
 	uint64_t copied_blocks, zeroed_blocks;
@@ -29,10 +29,13 @@ struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* or NULL */
 	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;			/* size limit of the steps */
+	uint64_t part_blocks;	/* size of a part (TXN_PARTS); 0: no limit */
 	/* Called after @blocks blocks have been copied or zeroed; or NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
-	/* As in struct e4l_repack_callbacks, but @inside is always true. */
+	/*
+	 * As in struct e4l_repack_callbacks, but @inside is always true; or
+	 * NULL.
+	 */
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
 };
@@ -66,17 +69,17 @@ struct e4l_new_dir {
 
 /*
  * Like e4l_apply_step(), for a step without moves that replaces the content of
- * a directory by dir->blocks and sets the size and the index flag.  The new
- * content goes to the blocks that the step takes or, if dir->own is set, is
- * journaled in blocks that the directory keeps.  Frees dir->blocks, also after
- * an error.
+ * a directory by dir->blocks and sets the size and the index flag.  If dir->own
+ * is set, the new content is journaled in blocks that the directory keeps;
+ * otherwise, it is written to the blocks that the step takes.  Frees
+ * dir->blocks, also after an error.
  */
 errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 			const struct e4l_new_dir *dir);
 
 /*
- * The number of clusters that @step adds to its file; negative: removes.  Only
- * the tree grows or shrinks: the number of data clusters does not change.
+ * Returns the number of clusters that @step adds to its file.  A negative
+ * result is the number of clusters that @step removes.
  */
 int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step);
 

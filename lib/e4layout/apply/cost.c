@@ -3,7 +3,7 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
-/* the most bytes that a transaction copies and zeroes */
+/* limit of the bytes that a transaction with several steps copies and zeroes */
 #define TXN_BYTES	(64u << 20)
 
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)
@@ -124,8 +124,8 @@ void e4l_packer_end(struct e4l_packer *p)
 
 /*
  * Returns the number of blocks that a step with @load adds to transaction
- * number @txn.  With @note, also notes the groups and the inode block of the
- * step.
+ * number @txn.  If @note is set, also records that the transaction changes the
+ * step's groups and inode block.
  */
 static uint64_t blocks_in(struct e4l_packer *p, const struct e4l_load *load,
 			  uint32_t txn, bool note)

@@ -8,12 +8,15 @@
 /*
  * Sets *@blocks to the maximum number of metadata blocks that @step journals:
  * the block of the inode, the tree blocks (unless the tree is new), blocks of
- * quota files, and the bitmaps and descriptor blocks of the groups with taken
- * or given blocks.  Error: ENOMEM.
+ * quota files, and the bitmaps and descriptor blocks of the groups in which
+ * @step takes or gives blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);
-/* Whether the step fits into a transaction.  Error: ENOMEM. */
+/*
+ * Sets *@fits to whether the step fits into a transaction.  If geo->txn_blocks
+ * is 0, every step fits.  Error: ENOMEM.
+ */
 errcode_t e4l_step_fits(const struct e4l_geometry *geo,
 			const struct e4l_step *step, bool *fits);
 
@@ -24,44 +27,46 @@ struct e4l_groups {
 	size_t n;
 };
 
-/* Adds the groups of the @len blocks from @blk.  Error: ENOMEM. */
+/* Adds the groups of the @len blocks that begin at @blk.  Error: ENOMEM. */
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len);
 /* Returns the number of block bitmaps and descriptor blocks of the groups. */
 uint64_t e4l_groups_cost(struct e4l_groups *g);
 
-/* What a step adds to a transaction. */
+/* The blocks and bytes that a step adds to a transaction. */
 struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
-	uint64_t blocks;	/* journaled, except inode and @groups */
+	/* journaled, except the inode's block and the blocks of @groups */
+	uint64_t blocks;
 	uint64_t bytes;			/* to copy and to zero */
 	struct e4l_groups groups;	/* the caller frees groups.v */
 };
 /*
- * Sets *@load to what @step adds to a transaction, plus @more journaled blocks
- * that @step does not list.  Error: ENOMEM.
+ * Sets *@load for @step and @more other journaled blocks, which @step does not
+ * list.  Error: ENOMEM.
  */
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load);
 /*
- * Returns the number of journaled blocks of a step that is alone in its
- * transaction.
+ * Returns the number of blocks that a step with @load journals if its
+ * transaction has no other step.
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
-/* stop() cannot drop a transaction of up to this number of parts */
+/* A transaction of up to this number of parts does not call stop(). */
 #define TXN_PARTS	16
 
 /*
  * Divides steps into transactions, both to carry out a plan and to compute its
- * cost.  A transaction has steps of one batch, as many as fit in the journal,
- * which copy and zero up to 64 MiB and up to TXN_PARTS parts.
+ * cost.  All steps of a transaction are in one batch.  A step begins another
+ * transaction if the current one would exceed @capacity, or would copy and zero
+ * more than 64 MiB or more than TXN_PARTS parts.
  */
 struct e4l_packer {
 	const struct e4l_geometry *geo;
 	uint64_t capacity, most_bytes;
-	/* the last transaction that changes a group or a descriptor block */
+	/* the last transaction that changes each group or descriptor block */
 	uint32_t *group, *desc;
 	uint32_t transactions;		/* transactions begun so far */
 	bool open;
@@ -73,7 +78,10 @@ struct e4l_packer {
 errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,
 			   uint64_t part_blocks);
-/* Adds a step; *@full: the step must begin another transaction. */
+/*
+ * Adds a step.  Sets *@full to whether the step begins another transaction
+ * because the current one has no space for it.
+ */
 void e4l_packer_add(struct e4l_packer *p, const struct e4l_load *load,
 		    bool *full);
 /* Ends the transaction: the next step begins another one. */

@@ -6,12 +6,12 @@
 #include "e4layout/read/runs.h"
 #include "limits.h"
 
-/* metadata blocks, except tree blocks, that the smallest step may journal */
+/* most metadata blocks, except tree blocks, that the smallest step journals */
 #define LEAST_TXN	24
 
 /*
- * Whether each step of the file fits into a transaction if the steps are small
- * enough.
+ * Whether every change of the file can be divided into steps that fit into a
+ * transaction.
  */
 static bool fits_txn(const struct e4l_geometry *geo,
 		     const struct e4l_plan_file *file)
@@ -19,7 +19,7 @@ static bool fits_txn(const struct e4l_geometry *geo,
 	uint64_t need = e4l_ideal_tree_blocks(
 				e4l_pack(file->extents, file->n_extents, NULL),
 				geo->blocksize);
-	/* a bitmap and a descriptor per freed tree block */
+	/* each freed tree block can change a bitmap and a descriptor block */
 	uint64_t spare = 2 * (file->n_tree - need);
 	uint64_t groups = geo->blocks / geo->group_blocks + 1;
 
@@ -29,7 +29,10 @@ static bool fits_txn(const struct e4l_geometry *geo,
 				   geo->quota_blocks <= geo->txn_blocks;
 }
 
-/* The most extents that the file can have after a move into one fragment. */
+/*
+ * Returns the maximum number of extents that the file can have after a move
+ * into one fragment.
+ */
 static size_t count_states(const struct e4l_plan_file *file)
 {
 	uint64_t blocks = 0;
@@ -44,8 +47,9 @@ static size_t count_states(const struct e4l_plan_file *file)
 }
 
 /*
- * Whether a move of the whole file into one fragment, which needs only a small
- * tree, fits into a transaction with the groups of the old and new blocks.
+ * Sets *@fits to whether a move of the whole file into one fragment is allowed
+ * and fits into a transaction.  Such a move writes a small tree, but changes
+ * the bitmaps of all groups with old or new blocks.
  */
 static errcode_t fits_at_once(const struct e4l_geometry *geo,
 			      const struct e4l_plan_file *file, bool *fits)

@@ -7,23 +7,24 @@
 #include "step.h"
 
 /*
- * Extends the last run if the new run begins at its end; otherwise, appends the
- * new run.  Errors: ENOMEM.
+ * Adds the run of @len blocks that begins at @pblk.  If the last run ends
+ * there, extends the last run; otherwise, appends a run.  Errors: ENOMEM.
  */
 errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 			   blk64_t len);
 
 /*
- * Sets the new extents of @step, packed, and its moves.  @ex has the current @n
- * extents of the file.  Clusters of @ex that are in @new move to the places in
- * @new; other clusters of @ex stay.
+ * Sets the moves and the new extents of @step.  The new extents are packed with
+ * e4l_pack().  @ex has the current @n extents of the file.  @new lists the
+ * logical clusters that move and their new physical clusters; all other
+ * clusters of @ex stay.
  */
 errcode_t e4l_step_map(const struct e4l_geometry *geo,
 		       const struct e4l_extent *ex, size_t n,
 		       const struct e4l_fragments *new, struct e4l_step *step);
 /*
  * Sets the blocks that @step allocates and frees when clusters of @ex move to
- * the places in @new.
+ * the physical clusters that @new lists.
  */
 errcode_t e4l_step_exchange(const struct e4l_geometry *geo,
 			    const struct e4l_extent *ex, size_t n,

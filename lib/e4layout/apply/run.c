@@ -38,7 +38,7 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 		.cb = callbacks ? *callbacks : none, .result = result,
 	};
 	e4l_clear(result);
-	/* files that are not selected stay in place */
+	/* E4L_REPACK_FREE would move files that are not selected */
 	if (what->only)
 		run->what.flags &= ~E4L_REPACK_FREE;
 	if (what->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(what) ||

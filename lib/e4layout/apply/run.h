@@ -9,12 +9,13 @@
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
-	struct e4l_repack_limits limits; /* zero_extent_blocks is resolved */
+	/* zero_extent_blocks is a number of blocks, never E4L_ZERO_AS_SET */
+	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
-	/* for progress() during planning */
+	/* scans of all groups during planning, for progress() */
 	unsigned int scans, scans_done;
-	/* for progress() during writing: blocks and inodes */
+	/* blocks and inodes, for progress() during writing */
 	uint64_t written, to_write;
 };
 
@@ -24,14 +25,17 @@ static inline bool e4l_run_has(const struct e4l_repack_run *run,
 	return run->what.flags & flag;
 }
 
-/* The channel of an external journal's device; NULL if @e is an overlay. */
+/*
+ * Returns the channel of the external journal's device.  Returns NULL if there
+ * is no such channel or @e is an overlay.
+ */
 static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 					 const struct e4l *e)
 {
 	return e->over ? NULL : run->what.journal;
 }
 
-/* Whether @ino is in what.only, or what.only is NULL. */
+/* Returns true if what.only is NULL or contains @ino. */
 static inline bool e4l_run_selects(const struct e4l_repack_run *run,
 				   ext2_ino_t ino)
 {
@@ -50,21 +54,24 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			struct e4l_repack_run *run);
 
 /*
- * Counts a skipped file, directory or inodes of a directory, and calls
- * skipped().  Ignores a file with @saved 0, and E4L_SKIP_NONE.
+ * Counts a skipped item of kind @kind, and calls skipped().  Does nothing if
+ * @why is E4L_SKIP_NONE, or if @kind is E4L_SKIP_FILE and @saved is 0.
  */
 void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
 
 /*
- * Notes that a skipped file or directory needs a free extent of @blocks; 0 is
- * ignored.
+ * Notes that a skipped file or directory needs a free extent of @blocks blocks.
+ * Does nothing if @blocks is 0.
  */
 void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
 /* Reports the files that the plan @p skips, with the reasons. */
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
-/* Calls stop().  May be called by any thread. */
+/*
+ * Returns the result of stop(), or false if the callback is NULL.  May be
+ * called by any thread.
+ */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 
 /* Reports that a scan during planning has reached @group of @groups. */

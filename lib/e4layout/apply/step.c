@@ -56,7 +56,8 @@ struct walk {
 /*
  * Returns the move of the piece that begins @at blocks into @ex; if the piece
  * stays, the move's @from and @to are equal.  @v is the first fragment of the
- * new places that ends after the start of the piece, or NULL.
+ * new layout that ends after the start of the piece.  If there is no such
+ * fragment, @v is NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
@@ -78,7 +79,10 @@ static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 	return m;
 }
 
-/* Sets *@m to the next piece, which begins *@at blocks into **@ex. */
+/*
+ * Sets *@m to the next piece, which begins *@at blocks into **@ex.  Returns
+ * false at the end of the extents.
+ */
 static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 		      uint32_t *at, struct e4l_move *m)
 {
@@ -100,8 +104,8 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 }
 
 /*
- * Extends the last extent if the new extent continues it and the sum is not too
- * long; otherwise, appends the new extent.
+ * Adds an extent for the move @m.  If the new extent continues the last extent
+ * and fits into it, extends the last extent; otherwise, appends the new extent.
  */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)
@@ -191,7 +195,8 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 }
 
 /*
- * Lists the clusters of @ex that are in a fragment of @new, in logical order.
+ * Sets @old to the current places of the logical clusters that @new lists, in
+ * logical order.
  */
 static errcode_t list_old(const struct e4l_geometry *geo,
 			  const struct e4l_extent *ex, size_t n,

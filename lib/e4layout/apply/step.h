@@ -10,24 +10,24 @@ struct e4l_move {
 	blk64_t from;
 	blk64_t to;
 	blk64_t len;
-	bool copy;			/* false: unwritten, nothing to copy */
+	bool copy;	/* false: the blocks are unwritten and are not copied */
 };
 
 /*
- * A complete change: allocate @take, copy and zero, replace the extent tree by
- * a tree of @new_extents in the blocks @tree (in the order of
- * e4l_extent_tree_build()), and free @give.
+ * A complete change of a file: allocate @take, copy the blocks of @moves, zero
+ * the blocks of @zero, replace the extent tree by a tree of @new_extents in the
+ * blocks @tree (in the order of e4l_extent_tree_build()), and free @give.
  */
 struct e4l_step {
 	ext2_ino_t ino;
 	/*
 	 * Steps of one batch are independent of each other, except steps of one
 	 * file, which are consecutive.  A step may take blocks that steps of
-	 * earlier batches give: the earlier batches must be durable first.
+	 * earlier batches give, so the earlier batches must be durable first.
 	 */
 	unsigned int batch;
 	struct e4l_extent *new_extents;	/* in logical order */
-	size_t n_old, n_new;		/* numbers of extents */
+	size_t n_old, n_new;	/* extents of the file before and after */
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;		/* in logical order */
 	size_t n_moves;
@@ -39,8 +39,8 @@ struct e4l_step {
 	blk64_t *tree;
 	size_t n_tree;
 	/*
-	 * The blocks of @tree are the last blocks of @take: no metadata on disk
-	 * refers to them before the step.
+	 * The blocks of @tree are the last blocks of @take, so no metadata on
+	 * disk refers to the tree blocks before the step.
 	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;

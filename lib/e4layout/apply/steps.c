@@ -10,7 +10,8 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/read/zero_runs.h"
 
-#define TREE_PARTS	8	/* least data blocks of a step per tree block */
+/* a step moves at least this number of data blocks per tree block */
+#define TREE_PARTS	8
 
 /* The moves of one file in one batch. */
 struct job {
@@ -21,7 +22,7 @@ struct job {
 	size_t n_tree_moves;
 	bool pack, finish;
 	struct e4l_fragments todo;	/* fragments still to be moved */
-	/* the file as of the last step */
+	/* the state of the file after the last step */
 	struct e4l_extent *ex;
 	size_t n_ex;
 	blk64_t *tree;
@@ -50,7 +51,10 @@ static void add_overlap(const struct e4l_plan_move *m,
 	*sum += e4l_place_sum(f->pc + (from - f->lc), to - from);
 }
 
-/* Whether the clusters of the @n moves are at the places in the plan. */
+/*
+ * Returns E4L_ET_CHANGED if clusters of the @n moves are not where the plan
+ * expects them.
+ */
 static errcode_t check_places(const struct e4l_geometry *geo,
 			      const struct e4l_plan_move *m, size_t n,
 			      const struct e4l_extent *ex, size_t n_ex)
@@ -78,10 +82,13 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 
 /* ---------------------------------------------------------------------- tree */
 
-/* How long the plan keeps a tree block: lower ranks are kept longer. */
+/* If the tree shrinks, blocks with higher ranks are freed first. */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
-/* Returns number @i of the tree blocks that the file keeps. */
+/*
+ * Returns the fragment of tree block number @i, among the tree blocks that
+ * @file keeps.
+ */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
 	const struct e4l_owner *o = &p->owner[file];
@@ -141,7 +148,10 @@ static errcode_t give_block(const struct job *j, struct e4l_step *step,
 				blk / ratio * ratio, ratio);
 }
 
-/* Adds tree block @blk to the step's tree, at its target if it has one. */
+/*
+ * Adds tree block @blk to the step's tree.  If the block has a target, the step
+ * moves it.
+ */
 static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 {
 	uint32_t ratio = j->geo->cluster_blocks, to = tree_target(j, blk);
@@ -160,9 +170,9 @@ static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 }
 
 /*
- * Chooses the tree blocks of @step, those with the lowest rank first; the step
- * gives the other tree blocks of the file.  *@fits: the file has enough tree
- * blocks.
+ * Chooses tree blocks of the file for @step, beginning with the lowest rank.
+ * The step gives the file's other tree blocks.  Sets *@fits to false, and
+ * chooses no blocks, if the file has too few tree blocks.
  */
 static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 {
@@ -200,9 +210,9 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 /* --------------------------------------------------------------------- steps */
 
 /*
- * Returns the minimum number of extents for which a file needs @tree blocks; if
- * no number of extents needs exactly @tree, for the nearest lower number of
- * blocks.
+ * Returns the minimum number of extents for which a file needs @tree tree
+ * blocks.  If no number of extents needs exactly @tree blocks, uses the next
+ * lower number of tree blocks that is possible.
  */
 static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 {
@@ -227,9 +237,9 @@ static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 }
 
 /*
- * Splits extents if they are too few to fill the current tree.  The tree must
- * not shrink yet, because later steps may need all its blocks before the
- * fragments of the file are joined.
+ * Splits extents of @step if it has too few extents to need all tree blocks of
+ * the file.  The tree must not shrink yet, because later steps may need all
+ * tree blocks before the fragments of the file are joined.
  */
 static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
 {
@@ -275,8 +285,8 @@ static errcode_t zero(const struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes a step that moves @part.  *@fits_tree, *@fits_txn: whether the tree and
- * the transaction are large enough.
+ * Makes a step that moves @part.  Sets *@fits_tree and *@fits_txn to whether
+ * the file's tree blocks and a transaction are large enough for the step.
  */
 static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 			   bool last, struct e4l_step *step, bool *fits_tree,
@@ -323,8 +333,9 @@ static errcode_t cut_part(const struct job *j, uint64_t most,
 }
 
 /*
- * Returns the number of clusters of j->todo up to the end of the extent (or,
- * with @fragment, of the fragment) that contains the cluster number @most.
+ * Finds the extent of the file (or, if @fragment is set, the fragment) that
+ * contains the last of the first @most clusters of j->todo.  Returns the number
+ * of clusters of j->todo up to the end of that extent or fragment.
  */
 static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
 {
@@ -379,7 +390,7 @@ static void drop_todo(struct job *j, uint64_t n)
 	}
 }
 
-/* Takes over the extents and the tree of the file after @step. */
+/* Sets the state of the file in @j to the state after @step. */
 static errcode_t adopt(struct job *j, struct e4l_step *step)
 {
 	size_t i;
@@ -403,11 +414,12 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes the largest step of up to @most clusters that fits into a transaction,
- * and sets *@done to the number of clusters that the step moves.  If the step
- * would split a fragment, it moves the whole fragment if that fits.  If a part
- * does not fit, all clusters together may fit, because the tree of the moved
- * file is smaller.
+ * Makes a step that moves the first clusters of j->todo, and sets *@done to the
+ * number of these clusters.  Tries @most clusters first.  If they split a
+ * fragment, tries the whole fragment, and returns to @most if the fragment does
+ * not fit into a transaction.  If @most clusters do not fit, tries all
+ * clusters, because the tree of a completely moved file can be smaller, and
+ * then halves the number of clusters until the step fits.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
@@ -443,7 +455,10 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			may_grow = true;
 			*done = most < all ? most : all;
 		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
-			/* splitting an extent would add an extent */
+			/*
+			 * move the whole extent: splitting it would add an
+			 * extent, for which the tree has no space
+			 */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
 			/*
@@ -530,8 +545,8 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 }
 
 /*
- * Returns the number of clusters per step.  Each step writes the whole tree of
- * the file: steps of a file with a large tree therefore copy more.
+ * Returns the number of clusters that a step should move.  Each step writes the
+ * whole tree of the file, so the steps are larger if the file has a large tree.
  */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {
@@ -568,7 +583,7 @@ errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 
 /* ------------------------------------------------------------------- outcome */
 
-/* Returns the number of moves in the batch of the first move. */
+/* Returns how many of the @n moves are in the same batch as the first move. */
 static size_t count_of_batch(const struct e4l_plan_move *m, size_t n)
 {
 	size_t i;

@@ -18,23 +18,24 @@ struct e4l_plan_now {
  * Makes the steps for the @n @moves of one file in one batch, and calls @visit
  * for each step.  Each step fits into a transaction and is based on the result
  * of the previous step.  A step is valid during the call of @visit only.
- * Errors: E4L_ET_CHANGED (the file is not at the places in the plan),
- * E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
+ * Errors: E4L_ET_CHANGED (the extents or the tree of the file are not those of
+ * the plan), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
  */
 errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 			 size_t n, const struct e4l_plan_now *now,
 			 errcode_t (*visit)(const struct e4l_step *step,
 					    void *priv), void *priv);
 
-/* The state of a file after all its moves, and its old fragments. */
+/* The state of a file after all its moves. */
 struct e4l_plan_outcome {
 	uint64_t extents, fragments, tree_blocks;
-	uint64_t old_fragments;
+	uint64_t old_fragments;		/* before the first move */
 };
 /*
  * Makes the steps that e4l_plan_steps() will make for the @n @moves of one
- * file, which are sorted by batch, without changing the plan.  Sets *@ret to
- * the resulting state.  Errors: those of e4l_plan_steps().
+ * file, and calls @visit for each step.  Does not change the plan.  @moves are
+ * sorted by batch.  Sets *@ret to the resulting state.  Errors: those of
+ * e4l_plan_steps().
  */
 errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,
