@@ -107,8 +107,9 @@ void e4l_tunables_free(struct e4l_tunables *t)
 }
 
 /*
- * True: *@i is the index of @name.  False: *@i is the index where @name would
- * be inserted.
+ * Searches for the entry @name.  If there is one, sets *@i to its index and
+ * returns true; otherwise, sets *@i to the index for a new entry @name and
+ * returns false.
  */
 static bool position(const struct e4l_tunables *t, const char *name, size_t *i)
 {
@@ -152,8 +153,8 @@ static bool well_formed(const char *text, size_t len, const char *equals)
 }
 
 /*
- * Makes an entry from the @len bytes "name=value".  A valid value is converted
- * to a canonical number.
+ * Makes an entry from the @len bytes "name=value".  If the tunable is known and
+ * the value is valid, converts the value to a decimal number.
  */
 static errcode_t make_entry(const char *text, size_t len,
 			    struct e4l_tunable *entry)
@@ -270,7 +271,7 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 	return position(t, name, &i) ? &t->at[i] : NULL;
 }
 
-/* Applies "name=value" of @len bytes. */
+/* Applies the @len bytes "name=value" of @text. */
 static errcode_t set_text(struct e4l_tunables *t, const char *text, size_t len,
 			  bool force)
 {
@@ -312,7 +313,7 @@ bool e4l_tunables_remove(struct e4l_tunables *t, const char *name)
 	return true;
 }
 
-/* Applies "^name" of @len bytes. */
+/* Applies the @len bytes "^name" of @text: removes the entry @name. */
 static errcode_t remove_text(struct e4l_tunables *t, const char *text,
 			     size_t len)
 {

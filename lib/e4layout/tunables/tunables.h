@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tunables: changes single tunables, and reads the attribute that stores them.
+ * tunables: changes single tunables, and reads the attribute that stores all
+ * tunables.
  */
 #ifndef E4L_TUNABLES_INTERNAL_H
 #define E4L_TUNABLES_INTERNAL_H
@@ -16,35 +17,37 @@ errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
 			     const char *value, uint32_t *number);
 
 /*
- * Sets @name, or changes its value.  A known tunable is stored as a decimal
- * number; an unknown one is refused unless @force, and then stored literally.
- * Errors, after which nothing has changed: E4L_ET_TUNABLE_UNKNOWN,
+ * Sets the tunable @name to @value.  The value of a known tunable is stored as
+ * a decimal number.  If the tunable is unknown and @force is set, @value is
+ * stored as it is; without @force, an unknown tunable is an error.  Errors,
+ * after which nothing has changed: E4L_ET_TUNABLE_UNKNOWN,
  * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG, ENOMEM.
  */
 errcode_t e4l_tunables_set(struct e4l_tunables *t, const char *name,
 			   const char *value, bool force);
 
-/* The table row of @name; NULL: unknown. */
+/* Returns the table row of the tunable @name, or NULL if it is unknown. */
 const struct e4l_tunable_info *e4l_tunable_find(const char *name);
 
 /*
- * Parses @len bytes of the attribute's text.  Unknown names and values out of
- * range are kept, and are marked.  The caller frees *@ret.  Errors:
- * E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE, ENOMEM;
- * *@ret is NULL then.
+ * Parses @len bytes of the attribute's text.  Keeps entries with an unknown
+ * name (their @info is NULL) or an invalid value (their @valid is false).  The
+ * caller frees *@ret.  Errors, after which *@ret is NULL: E4L_ET_TUNABLES_LONG,
+ * E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE, ENOMEM.
  */
 errcode_t e4l_tunables_parse(const void *text, size_t len,
 			     struct e4l_tunables **ret);
 
 /*
- * Writes the canonical text to @buf, of at least E4L_TUNABLES_MAX + 1 bytes,
- * terminated.  Returns its length.
+ * Writes the canonical text and a terminating null byte to @buf, which must
+ * have at least E4L_TUNABLES_MAX + 1 bytes.  Returns the length of the text.
  */
 size_t e4l_tunables_text(const struct e4l_tunables *t, char *buf);
 
 /*
- * Reads the stored number of @name.  *@number is unchanged if no valid number
- * is stored: initialize it with the default.  Errors: as e4l_tunables_read().
+ * Reads the stored number of @name.  If no valid number is stored, *@number
+ * does not change; the caller sets *@number to the default before the call.
+ * Errors: those of e4l_tunables_read().
  */
 errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number);
 
@@ -57,7 +60,7 @@ struct ext2_xattr_handle;
 errcode_t e4l_root_attributes(ext2_filsys fs,
 			      struct ext2_xattr_handle **handle);
 
-/* Removes @name; false: it was not set. */
+/* Removes @name.  Returns false if @name was not set. */
 bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The table of known tunables.  Ranges are the kernel's, if the kernel has any
- * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12); otherwise the maximum is
- * a value beyond which nothing changes or an allocation would hang.
+ * The table of known tunables.  If the kernel limits a tunable
+ * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12), the table has the
+ * kernel's range.  Otherwise, values above the maximum would have no further
+ * effect, or would make an allocation hang.
  */
 #include "config.h"
 #include <string.h>
@@ -14,7 +15,7 @@ static const struct e4l_tunable_word ireserve_words[] = {
 	{ "off", 0 }, { "low", 16 }, { "normal", 64 }, { "high", 128 }, { 0 }
 };
 
-/* A bitmap is one block of up to 64 KiB: no group has more clusters. */
+/* The block bitmap of a group is one block of at most 64 KiB. */
 #define MAX_GROUP_CLUSTERS 524288
 
 /* The size of the longest extent with 64 KiB blocks. */
@@ -25,9 +26,9 @@ static const struct e4l_tunable_word ireserve_words[] = {
 
 /*
  * The allocator uses its lookup structures in filesystems with 16 or more
- * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If the
- * allocator has searched all groups linearly, it continues with a criterion
- * that has no lookup structure, and warns.
+ * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If a larger
+ * value let the allocator search all groups linearly, it would continue with a
+ * criterion that has no lookup structure, and would warn.
  */
 #define MAX_LINEAR 15
 
