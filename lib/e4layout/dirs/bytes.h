@@ -12,8 +12,8 @@ struct e4l_bytes {
 };
 
 /*
- * Appends @number as base-128 digits, the low 7 bits first; bit 7 of a byte
- * means that more bytes follow.  @o must have room for @number.
+ * Appends @number as base-128 digits, the low 7 bits first.  Bit 7 of a byte is
+ * set if more bytes follow.  @o must have space for all bytes.
  */
 static inline void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 {
@@ -22,7 +22,7 @@ static inline void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 	o->v[o->n++] = number;
 }
 
-/* The number of bytes that @number takes in a list. */
+/* Returns the number of bytes that e4l_put_number() appends for @number. */
 static inline size_t e4l_number_bytes(uint64_t number)
 {
 	return (70 - __builtin_clzll(number | 1)) / 7;
@@ -42,8 +42,8 @@ static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 }
 
 /*
- * The difference @number - @before in zigzag encoding: small positive and small
- * negative differences become small unsigned integers.
+ * Returns @number - @before in zigzag encoding, which maps small differences of
+ * either sign to small unsigned integers.
  */
 static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 {
@@ -53,8 +53,9 @@ static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 }
 
 /*
- * e4l_put_apart() appends @number as its difference from @before;
- * e4l_take_apart() decodes such a number, given the same @before.
+ * e4l_put_apart() appends @number as its difference from @before.
+ * e4l_take_apart() decodes the difference and returns @number; @before must be
+ * the same value in both calls.
  */
 static inline void e4l_put_apart(struct e4l_bytes *o, uint64_t number,
 				 uint64_t before)

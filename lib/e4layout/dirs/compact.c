@@ -10,10 +10,11 @@
  *  3. apply: read each directory again and rebuild it; a transaction frees the
  *     old blocks and makes the inode point to the new blocks.
  *
- * The kernel never frees a directory's blocks, and splits a full leaf into
- * halves: a directory whose leaves are less than half full has lost entries.
- * New leaves are filled as e2fsck -D fills them (e2fsck.conf(5):
- * indexed_dir_slack_percentage is 20), so that new entries fit.
+ * The kernel never frees a directory's blocks, and it splits a full leaf into
+ * halves.  Leaves that are less than half full are therefore left over from
+ * removed entries.  New leaves are filled to 80 %, the default of e2fsck -D
+ * (indexed_dir_slack_percentage in e2fsck.conf(5) is 20), so that new entries
+ * fit.
  */
 #include "config.h"
 #include <errno.h>
@@ -33,12 +34,13 @@
 #include "e4layout/read/runs.h"
 #include "e4layout/read/scan.h"
 
-/* Rebuilt directories must fit into the inode's 4 extents, without a tree. */
+/* A rebuilt directory has at most 4 extents, which fit into the inode. */
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)
-/* Memory per byte of a directory, for old blocks, entries and new blocks. */
+/* Bytes of memory per byte of a directory: old blocks, entries, new blocks. */
 #define MEM_FACTOR	5
 /*
- * Rebuilt directories may use at most 1/LOSS_PART of the largest free extent.
+ * All rebuilds together may shorten the largest free extent by at most
+ * 1/LOSS_PART.
  */
 #define LOSS_PART	32
 
@@ -67,14 +69,17 @@ struct compact {
 /* A directory's content and entries. */
 struct content {
 	struct e4l_dir_builder b;
-	struct e4l_dir_use use;		/* the old blocks */
+	struct e4l_dir_use use;		/* space used in the old blocks */
 	char *blocks;
 	struct e4l_new_dirent *v;	/* names point into @blocks */
 };
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* Returns the reason not to rebuild the directory, or E4L_SKIP_NONE. */
+/*
+ * Returns E4L_SKIP_NONE if the directory may be rebuilt, otherwise the reason
+ * why it must be skipped.
+ */
 static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
 {
@@ -90,7 +95,10 @@ static enum e4l_skip reason_to_keep(const struct compact *c,
 	return E4L_SKIP_NONE;
 }
 
-/* @saved: the number of blocks that a rebuild would save; 0: unknown. */
+/*
+ * @saved: number of blocks that a rebuild would save; 0 if the number is
+ * unknown.
+ */
 static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 		 uint64_t saved)
 {
@@ -101,7 +109,10 @@ static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 	e4l_run_skip(c->run, E4L_SKIP_DIR, dir->map.ino, why, saved);
 }
 
-/* Whether @p belongs to a selected directory that has more than one block. */
+/*
+ * Whether @p belongs to a selected directory, other than lost+found, that has
+ * more than one block.
+ */
 static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 {
 	return LINUX_S_ISDIR(p->inode->i_mode) && p->inode->i_links_count &&
@@ -181,7 +192,7 @@ static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 	return true;
 }
 
-/* Adds an entry that ends at @end. */
+/* Adds @entry, whose record ends at @end. */
 static errcode_t add_entry(struct content *x, const struct e4l_dirent *entry,
 			   const char *end)
 {
@@ -233,10 +244,7 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 			      dir->map.ino, 0) : 0;
 }
 
-/*
- * Orders entries by hash, and entries with equal hashes by name, as readdir(3)
- * returns them.
- */
+/* Sorts by hash, then by minor hash, then by name. */
 static int by_hash(const void *va, const void *vb)
 {
 	const struct e4l_new_dirent *a = va, *b = vb;
@@ -327,8 +335,8 @@ static errcode_t sort_entries(const struct dir *dir, struct content *x)
 }
 
 /*
- * Finds the shape of the rebuilt directory; sorts the entries if it has an
- * index.
+ * Computes the shape of the rebuilt directory.  If the directory gets an index,
+ * sorts the entries.
  */
 static errcode_t find_shape(const struct dir *dir, struct content *x,
 			    struct e4l_dir_shape *s)
@@ -341,8 +349,8 @@ static errcode_t find_shape(const struct dir *dir, struct content *x,
 }
 
 /*
- * Finds the shape of the rebuilt directory; s->blocks is 0 if a rebuild gains
- * nothing.
+ * Computes the shape of the rebuilt directory if a rebuild is worthwhile.  If a
+ * rebuild would neither save blocks nor add an index, leaves s->blocks at 0.
  */
 static errcode_t find_better(const struct dir *dir, struct content *x,
 			     struct e4l_dir_shape *s)
@@ -359,8 +367,8 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 }
 
 /*
- * Finds a place for the new blocks.  If the directory is to be skipped, sets
- * *@why to the reason.
+ * Finds space for the new blocks.  Sets *@why to E4L_SKIP_NONE or, if the
+ * directory must be skipped, to the reason.
  */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    enum e4l_skip *why)
@@ -376,7 +384,10 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 					&dir->place, why);
 }
 
-/* Plans a rebuild, or skips the directory with the reason. */
+/*
+ * Plans a rebuild.  If no rebuild is possible, skips the directory and reports
+ * the reason.  @indexed: the directory already has an index.
+ */
 static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 			 const struct e4l_dir_shape *s)
 {
@@ -535,7 +546,7 @@ static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 	return err ? err : e4l_apply_commit(a);
 }
 
-/* Counts the map sizes before and after the rebuild. */
+/* Adds a directory's map sizes before and after the rebuild to the totals. */
 static void count_maps(const struct compact *c, const struct dir *dir)
 {
 	struct e4l_map_size *old = &c->result->done_old_maps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* compact: rebuilds directories in fewer blocks. */
+/* compact: rebuilds directories with fewer blocks, or with an index. */
 #ifndef E4L_COMPACT_H
 #define E4L_COMPACT_H
 
@@ -15,30 +15,32 @@ struct e4l_map_size {
 struct e4l_compact_result {
 	uint64_t dirs_planned, dirs_done;
 	uint64_t indexes_planned; /* linear directories that get an index */
-	uint64_t planned_blocks; /* new blocks of all planned directories */
-	/* totals before and after the finished rebuilds */
+	/* blocks of the planned directories after the rebuilds */
+	uint64_t planned_blocks;
+	/*
+	 * sums over all rebuilt directories: before (old) and after the rebuild
+	 */
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
-	bool stopped;	/* stop() returned true; a later run continues */
+	bool stopped;	/* stop() ended the run; a later run can continue */
 	struct e4l_discarded discarded;
 	/* blocks that the planned rebuilds free */
 	uint64_t planned_given_blocks;
 };
 
 /*
- * Rebuilds directories in transactions of the filesystem's own journal:
- * directories whose leaves are less than half full, in fewer blocks, and, if
- * the filesystem has dir_index, directories without an index that have more
- * than one block of entries.  Leaves are filled to 80 %.  The directory
+ * Rebuilds directories in transactions of the filesystem's own journal.  A
+ * directory whose leaves are less than half full gets fewer blocks.  If the
+ * filesystem has dir_index, a directory without an index gets an index if its
+ * entries do not fit into one block.  Leaves are filled to 80 %.  The directory
  * lost+found is not changed.  Entries, times and all other attributes stay the
- * same, but readdir(3) may return the entries in another order.  At most 1/32
- * of the largest free extent is used.
+ * same, but readdir(3) may return the entries in another order.  The rebuilds
+ * shorten the largest free extent by at most 1/32.
  *
- * @dry: plan only.  @quiet: do not report skipped directories, nor the progress
+ * @dry: plan only.  @quiet: do not report skipped directories or the progress
  * of the scan.  Errors: as e4l_repack(); E4L_ET_DAMAGED: a directory block is
- * damaged.  The caller has checked the filesystem: no block may have two
- * owners.
+ * damaged.  The caller must have checked that no block has two owners.
  */
 errcode_t e4l_compact_dirs(struct e4l *e, struct e4l_repack_run *run, bool dry,
 			   bool quiet, struct e4l_compact_result *result);

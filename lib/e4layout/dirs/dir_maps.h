@@ -12,7 +12,7 @@
 struct e4l_dir_map {
 	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t generation, flags;
-	uint64_t blocks;	/* from i_size; 0: inline */
+	uint64_t blocks;	/* from i_size; 0 for inline data */
 	size_t extent, n_extents, tree, n_tree;
 };
 
@@ -28,15 +28,15 @@ void e4l_dir_maps_free(struct e4l_dir_maps *maps);
 
 /*
  * Adds a piece of a directory to *@map; the directory's first piece initializes
- * *@map.  The pieces of different directories must not be mixed.  Errors:
- * ENOMEM.
+ * *@map.  All pieces of a directory must be added before the first piece of the
+ * next directory.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_maps_add(struct e4l_dir_maps *maps, struct e4l_dir_map *map,
 			   const struct e4l_piece *piece, uint32_t blocksize);
 
 /*
- * Whether the map has no holes, no unwritten blocks and no blocks beyond
- * i_size.
+ * Whether the map covers the blocks up to i_size exactly: without holes,
+ * unwritten blocks, or blocks beyond i_size.
  */
 bool e4l_dir_map_is_whole(const struct e4l_dir_maps *maps,
 			  const struct e4l_dir_map *map);
@@ -46,9 +46,9 @@ blk64_t e4l_dir_map_pblk(const struct e4l_dir_maps *maps,
 			 const struct e4l_dir_map *map, uint64_t lblk);
 
 /*
- * Reads physically contiguous blocks into @to, at most @max, beginning with
- * logical block @lblk, and sets *@n to their number.  The map must be whole.
- * Errors: E4L_ET_DAMAGED (a checksum is wrong), and read errors.
+ * Reads at most @max blocks into @to, from logical block @lblk to the end of
+ * its extent, and sets *@n to the number of blocks read.  The map must be
+ * whole.  Errors: E4L_ET_DAMAGED (a checksum is wrong), and read errors.
  */
 errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 			       const struct e4l_dir_map *map, uint64_t lblk,
@@ -62,8 +62,8 @@ errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 			   const struct e4l_dir_map *map, char *to);
 
 /*
- * Finds the inode of lost+found, which must not be changed; *@ino is 0 if there
- * is none.
+ * Looks up lost+found, a directory that repacking must not change.  Sets *@ino
+ * to its inode number, or to 0 if the directory does not exist.
  */
 errcode_t e4l_lost_found(struct e4l *e, ext2_ino_t *ino);
 

@@ -5,8 +5,8 @@
 #include "dir_place.h"
 #include "e4layout/apply/cost.h"
 
-#define ROOT_EXTENTS	4	/* extents in the inode, without a tree */
-/* Losing 1/LITTLE of the largest free extent counts as a small loss. */
+#define ROOT_EXTENTS	4	/* extents that fit into an inode */
+/* A small loss is at most 1/LITTLE of the largest free extent. */
 #define LITTLE		16
 
 /* -------------------------------------------- current blocks of a directory */
@@ -39,8 +39,9 @@ static size_t join_runs(struct e4l_block_run *v, size_t n)
 }
 
 /*
- * Lists the clusters that a directory owns as runs, each cluster once.  *@ret
- * has space for one more run, which keep_run() may add.
+ * Lists the clusters that a directory occupies, as sorted runs without
+ * duplicates.  The array *@ret has space for one more run, which keep_run() may
+ * append.
  */
 static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 			       const struct e4l_dir_map *map,
@@ -78,8 +79,8 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 }
 
 /*
- * Removes the @len blocks at @pblk, which the directory keeps, from
- * @step->give.  The kept blocks must lie within one run of @step->give.
+ * Removes @len blocks at @pblk from @step->give, because the directory keeps
+ * these blocks.  They must lie within one run of @step->give.
  */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 {
@@ -88,9 +89,7 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 
 	while (v[i].pblk + v[i].len <= pblk)
 		i++;
-	/*
-	 * append the part after the kept blocks: the order of runs is arbitrary
-	 */
+	/* append the part after the kept blocks; runs need not be sorted */
 	v[step->n_give].pblk = pblk + len;
 	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);
 	v[i].len = pblk - v[i].pblk;
@@ -117,7 +116,7 @@ void e4l_dir_step_free(struct e4l_step *step)
 	free(step->give);
 }
 
-/* Fills in @step->new_extents, which fit into the inode. */
+/* Fills in @step->new_extents: at most ROOT_EXTENTS, see MAX_BLOCKS. */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {
 	uint32_t done, len;
@@ -170,7 +169,7 @@ struct seeking {
 	const struct e4l_dir_map *map;
 	uint32_t blocks;
 	struct e4l_outlook before;
-	struct e4l_run own;	/* directory's longest run of clusters */
+	struct e4l_run own;	/* longest run of the directory, in clusters */
 	enum e4l_skip why;
 };
 
@@ -207,8 +206,8 @@ static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
 }
 
 /*
- * Chooses the start of the free extent before the directory's own run, so that
- * the rest of this free extent joins the freed blocks.
+ * Chooses the start of the free extent directly before the directory's own run.
+ * The run becomes free later and merges with the remainder of this free extent.
  */
 static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
 {
@@ -253,7 +252,7 @@ static bool end_of_longest(const struct seeking *s, uint64_t n,
 	return len >= n;
 }
 
-/* Places to try, in order of preference. */
+/* Locations to try, in order of preference. */
 static const struct {
 	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
 	bool own;
@@ -265,8 +264,8 @@ static const struct {
 };
 
 /*
- * Prepares the step; *@good: the step fits into a transaction, and @disk allows
- * the resulting free space.
+ * Fills in @step.  Sets *@good to true if the step fits into a transaction and
+ * @disk allows the resulting free space.
  */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,
@@ -293,7 +292,10 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Plans the rebuild at @place if judge() accepts the result. */
+/*
+ * Plans the rebuild at @place if judge() accepts the result; otherwise sets
+ * *@good to false.
+ */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)
 {
@@ -307,8 +309,8 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	err = judge(s, disk, place, &step, good);
 	place->given = e4l_step_gives(&step);
 	/*
-	 * only the outlook counts the freed blocks: no other directory may use
-	 * them in this run
+	 * the freed blocks count in the outlook only, because this run must not
+	 * use them for another directory
 	 */
 	if (!err && *good)
 		err = e4l_disk_give(disk, &step);
@@ -318,7 +320,9 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Tries all places; tries the directory's own blocks only if @own is true. */
+/*
+ * Tries all locations; tries the directory's own blocks only if @own is true.
+ */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {
@@ -341,12 +345,15 @@ static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Tries limits on the resulting free space, the best first:
+ * Tries the following limits on the resulting free space until the rebuild is
+ * possible:
  *  1. no loss, outside the directory's own blocks;
- *  2. a small loss of the largest free extent, outside its own blocks;
- *  3. no loss, with its own blocks allowed.  A directory that stays there
- *     separates the free space that its neighbours leave;
- *  4. the caller's limits, with its own blocks allowed.
+ *  2. a small loss of the largest free extent, outside the directory's own
+ *     blocks;
+ *  3. no loss, with the directory's own blocks allowed.  This limit comes after
+ *     limit 2 because a directory that keeps its location can separate two free
+ *     extents;
+ *  4. the caller's limits, with the directory's own blocks allowed.
  */
 static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)

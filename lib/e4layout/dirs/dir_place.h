@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_place: finds a place for a rebuilt directory, and prefers places that do
- * not make free space worse.
+ * dir_place: finds space for a rebuilt directory, preferably without
+ * fragmenting free space.
  */
 #ifndef E4L_DIR_PLACE_H
 #define E4L_DIR_PLACE_H
@@ -10,39 +10,43 @@
 #include "dir_maps.h"
 #include "dir_space.h"
 
-/* The place of a rebuilt directory: one run of whole clusters. */
+/* The location of a rebuilt directory: one run of whole clusters. */
 struct e4l_dir_place {
 	blk64_t to;		/* the first block */
 	/*
-	 * The directory already owns the blocks: the new content is journaled.
+	 * The run consists of the directory's current blocks, so the new
+	 * content must be journaled.
 	 */
 	bool own;
 	uint64_t given;		/* blocks that become free */
 };
 
 /*
- * Input for finding places.  @disk has the free space that remains after all
- * rebuilds planned so far.
+ * Input of e4l_dir_place() and e4l_dir_step().  @disk has the free space that
+ * remains after all rebuilds planned so far.
  */
 struct e4l_dir_seek {
 	ext2_filsys fs;
 	const struct e4l_dir_maps *maps;
 	struct e4l_disk disk;
-	uint64_t longest; /* largest free extent before the first rebuild */
+	/* largest free extent before the first rebuild, in clusters */
+	uint64_t longest;
 };
 
 /*
- * Finds a place for @blocks blocks and takes it from free space.  The
+ * Finds space for @blocks blocks, and removes it from the free space.  The
  * directory's old blocks then count as free in e4l_space_outlook(), but are not
- * reused.  *@why: E4L_SKIP_NONE, or why there is no place.  Errors: ENOMEM.
+ * available to other rebuilds.  Sets *@why to E4L_SKIP_NONE or, if the
+ * directory cannot be rebuilt, to the reason.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,
 			struct e4l_dir_place *place, enum e4l_skip *why);
 
 /*
- * Makes the step that rebuilds a directory at @place, without the content.
- * Call e4l_dir_step_free() even after an error.
+ * Fills in the step that rebuilds a directory at @place; the step does not
+ * include the content of the blocks.  Call e4l_dir_step_free() even after an
+ * error.
  */
 errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,
 		       const struct e4l_dir_map *map, uint32_t blocks,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dir_space: free space while directories are rebuilt. */
+/*
+ * dir_space: free space after planned rebuilds of directories, and its limits.
+ */
 #ifndef E4L_DIR_SPACE_H
 #define E4L_DIR_SPACE_H
 
@@ -10,17 +12,19 @@ struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
 	/*
-	 * highest allowed number of free extents (0: no limit), and lowest
-	 * allowed length of the largest free extent
+	 * @most_runs: highest allowed number of free extents; 0: no limit.
+	 * @least_longest: lowest allowed length of the largest free extent, in
+	 * clusters.
 	 */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };
 
 /*
- * *@allowed: the free space after @step is within the limits of @disk, or is no
- * worse than @before.  @disk->space must lack the runs that @step takes, and
- * must not yet have the runs that @step frees.
+ * Sets *@allowed to whether the free space after @step meets each limit of
+ * @disk.  A limit that is exceeded does not count if @step makes the value no
+ * worse than in @before.  @disk->space must contain neither the runs that @step
+ * takes nor the runs that it frees.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A treap (Seidel and Aragon, "Randomized search trees", 1996) of leaves.  Each
- * leaf has consecutive pairs, packed as differences to the previous pair.
+ * leaf has consecutive pairs, packed as differences from the previous pair.
  * Nodes are in one array and are identified by their index; a node's priority
- * is a hash of its index.  One leaf at a time is open: its pairs are unpacked
- * in an array, and are packed again when another leaf is opened.
+ * is a hash of its index.  At most one leaf is open: its pairs are unpacked in
+ * an array, and are packed again when another leaf is opened.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 #define LEAF_BYTES	86	/* the size that makes a node 128 bytes */
 #define LEAF_PAIRS	(LEAF_BYTES / 2) /* largest number of pairs in a leaf */
 
-/* The index of a node; 0: none. */
+/* The index of a node, or 0 for no node. */
 typedef uint32_t node_t;
 
 struct node {
 	struct e4l_pair low;		/* lower bound of the leaf's pairs */
-	uint64_t most;			/* largest value in the leaf, or 0 */
-	uint64_t most_below;		/* largest value in the subtree, or 0 */
+	uint64_t most; /* largest value in the leaf; 0 unless knows_most */
+	uint64_t most_below;		/* largest @most in the subtree */
 	/* children; in an unused node, kid[0] is the next unused node */
 	node_t kid[2];
 	uint16_t used;			/* bytes of the packed pairs */
@@ -31,7 +31,7 @@ struct node {
 struct e4l_sorted {
 	struct node *v;			/* v[0] is not used */
 	size_t n;
-	node_t unused, root;		/* 0: there is none */
+	node_t unused, root; /* first unused node, and root; 0: none */
 	node_t open;	/* 0: none; the open leaf's pairs are in @pairs */
 	bool changed;	/* @pairs differ from the packed pairs */
 	bool knows_most;
@@ -39,7 +39,7 @@ struct e4l_sorted {
 	struct e4l_pair pairs[LEAF_PAIRS + 1];
 };
 
-/* The node @i, or NULL for 0.  new_leaf() invalidates the pointer. */
+/* Returns node @i, or NULL if @i is 0.  new_leaf() invalidates the pointer. */
 static struct node *node_of(const struct e4l_sorted *s, node_t i)
 {
 	return i ? &s->v[i] : NULL;
@@ -65,7 +65,10 @@ static void pull(const struct e4l_sorted *s, struct node *n)
 	}
 }
 
-/* Splits the subtree @i into the leaves before @p and the other leaves. */
+/*
+ * Splits the subtree @i: *@low gets the leaves that begin before @p, and *@high
+ * the others.
+ */
 static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 		 node_t *low, node_t *high)
 {
@@ -144,7 +147,7 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 	pull(s, top);
 }
 
-/* Whether @p certainly lies in the open leaf's range. */
+/* Whether @p lies between the first and the last pair of the open leaf. */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	return s->n_pairs && !before(p, s->v[s->open].low) &&
@@ -152,8 +155,8 @@ static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * The leaf that may contain @p: the last leaf that does not begin after @p, or
- * 0.
+ * Returns the only leaf that can contain @p: the last leaf that does not begin
+ * after @p.  Returns 0 if all leaves begin after @p.
  */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -171,7 +174,7 @@ static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 	return best;
 }
 
-/* The next leaf after @i, or 0. */
+/* Returns the next leaf after @i, or 0 if @i is the last leaf. */
 static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -196,7 +199,7 @@ static void put_pair(struct e4l_bytes *o, struct e4l_pair p,
 	e4l_put_apart(o, p.value, last.value);
 }
 
-/* The packed size of @p after @last, in bytes. */
+/* Returns the packed size in bytes of a pair @p that follows the pair @last. */
 static size_t size_of(struct e4l_pair p, struct e4l_pair last)
 {
 	return e4l_number_bytes(p.key - last.key) +
@@ -216,7 +219,7 @@ static void unpack(struct e4l_sorted *s, const struct node *n)
 	}
 }
 
-/* Packs @count pairs, which must fit. */
+/* Packs @count pairs, which must fit into LEAF_BYTES. */
 static void pack(struct node *n, const struct e4l_pair *pairs, size_t count)
 {
 	struct e4l_bytes o = { .v = n->bytes };
@@ -255,7 +258,10 @@ static void open_leaf(struct e4l_sorted *s, node_t i)
 	unpack(s, &s->v[i]);
 }
 
-/* The index of the first open pair that is not before @p. */
+/*
+ * Returns the index of the first open pair that is not before @p, or n_pairs if
+ * all open pairs are before @p.
+ */
 static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	size_t low = 0, high = s->n_pairs;
@@ -271,7 +277,9 @@ static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 	return low;
 }
 
-/* By how many bytes the open leaf grows if @p is inserted at index @i. */
+/*
+ * Returns by how many bytes the open leaf grows if @p is inserted at index @i.
+ */
 static size_t grows_by(const struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
 	struct e4l_pair last = i ? s->pairs[i - 1] : (struct e4l_pair) { 0 };
@@ -342,7 +350,7 @@ static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 	return 0;
 }
 
-/* Returns the number of open pairs that use half of the bytes. */
+/* Returns how many of the first open pairs take half of the leaf's bytes. */
 static size_t half(const struct e4l_sorted *s)
 {
 	struct e4l_pair last = { 0 };
@@ -354,8 +362,9 @@ static size_t half(const struct e4l_sorted *s)
 }
 
 /*
- * Splits the open leaf, which has no space for @p at index @i.  If pairs are
- * added in ascending or descending order, all leaves are full.
+ * Splits the open leaf, because it has no space for @p at index @i.  If @p
+ * would be the first or the last pair, all pairs stay in one leaf, so that
+ * adding pairs in sorted order fills the leaves.
  */
 static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -378,7 +387,10 @@ static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 	return 0;
 }
 
-/* The leaf where @p is to be inserted; there must be a leaf. */
+/*
+ * Returns the leaf where @p belongs: leaf_of() or, if @p is before all leaves,
+ * the first leaf.  The tree must not be empty.
+ */
 static node_t leaf_for(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	node_t i = leaf_of(s, p);
@@ -432,7 +444,10 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p)
 	return 0;
 }
 
-/* Merges the next leaf into the open leaf if both together are short. */
+/*
+ * If the open leaf is less than a quarter full, merges the next leaf into it,
+ * unless the result would be more than half full.
+ */
 static void take_next_in(struct e4l_sorted *s)
 {
 	struct node *n = &s->v[s->open];
@@ -457,7 +472,8 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 	s->changed = true;
 	s->v[s->open].used -= grows_by(s, i, p);
 	/*
-	 * keep the lower bound exact, so that a search finds the previous pair
+	 * keep the lower bound exact, so that e4l_sorted_last() finds the
+	 * previous pair
 	 */
 	if (!i && s->n_pairs)
 		s->v[s->open].low = s->pairs[0];
@@ -468,7 +484,7 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 
 /* ------------------------------------------------------------------ queries */
 
-/* The last leaf before @i, or 0. */
+/* Returns the last leaf before @i, or 0 if @i is the first leaf. */
 static node_t leaf_before(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -507,8 +523,8 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 }
 
 /*
- * The first leaf in the subtree @at that begins after @low and has a value of
- * at least @least; 0: none.
+ * Returns the first leaf of the subtree @at that begins after @low and has a
+ * value of at least @least, or 0 if there is no such leaf.
  */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,
 			struct e4l_pair low, uint64_t least)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * sorted: a sorted set of pairs of integers, for millions of pairs: a pair that
- * hardly differs from the previous pair takes two bytes.  Every operation takes
- * logarithmic time.  Does no I/O.
+ * sorted: a sorted set of pairs of integers, compact enough for millions of
+ * pairs: a pair that hardly differs from the previous pair takes two bytes.
+ * Every operation takes logarithmic time.  Does no I/O.
  */
 #ifndef E4L_SORTED_H
 #define E4L_SORTED_H
@@ -17,31 +17,34 @@ struct e4l_pair {
 struct e4l_sorted;
 
 /*
- * @knows_most: e4l_sorted_first_of() and e4l_sorted_most() may be called.
- * NULL: no memory.
+ * If @knows_most is false, e4l_sorted_first_of() must not be called with a
+ * @least above 0, and e4l_sorted_most() must not be called.  Returns NULL if
+ * memory is short.
  */
 struct e4l_sorted *e4l_sorted_new(bool knows_most);
 /* NULL is allowed. */
 void e4l_sorted_free(struct e4l_sorted *s);
 
-/* Adds a pair that is not in the set.  ENOMEM: nothing has changed. */
+/* Adds a pair that is not in the set.  After ENOMEM, the set is unchanged. */
 errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p);
 /* Removes a pair that is in the set. */
 void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p);
 
 /*
- * *@ret: for e4l_sorted_last(), the last pair that is not after @p; for
- * e4l_sorted_first(), the first pair that is not before @p.  False: there is
- * none.
+ * e4l_sorted_last() sets *@ret to the last pair that is not after @p;
+ * e4l_sorted_first(), to the first pair that is not before @p.  If there is no
+ * such pair, they return false.
  */
 bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 		     struct e4l_pair *ret);
 bool e4l_sorted_first(struct e4l_sorted *s, struct e4l_pair p,
 		      struct e4l_pair *ret);
-/* The first pair not before @p whose value is at least @least; false: none. */
+/*
+ * Like e4l_sorted_first(), but only for pairs with a value of at least @least.
+ */
 bool e4l_sorted_first_of(struct e4l_sorted *s, struct e4l_pair p,
 			 uint64_t least, struct e4l_pair *ret);
-/* The largest value in the set, or 0. */
+/* Returns the largest value in the set, or 0 if the set is empty. */
 uint64_t e4l_sorted_most(const struct e4l_sorted *s);
 
 #endif

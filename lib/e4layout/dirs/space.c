@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A free extent is stored twice: as the pair (start, length), sorted by place,
- * and as (length, start), sorted by size.  A space that only counts free
- * extents has no order by size.
+ * A free extent is stored twice: as the pair (start, length) in @by_place, and
+ * as (length, start) in @by_size.  A space that only counts free extents has no
+ * @by_size.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,13 +12,15 @@
 
 struct e4l_space {
 	struct e4l_sorted *by_place;
-	struct e4l_sorted *by_size;	/* NULL: the space only counts */
+	struct e4l_sorted *by_size;	/* NULL in a space that only counts */
 	uint64_t runs;
-	/* free space if all given runs were free, or NULL */
+	/*
+	 * the free space plus all given runs; NULL in a space that only counts
+	 */
 	struct e4l_space *later;
 };
 
-/* e4l_space_fit() chooses among at most this many free extents. */
+/* e4l_space_fit() compares at most this many free extents. */
 #define FITS 32
 
 static struct e4l_pair place_of(struct e4l_run run)
@@ -41,7 +43,10 @@ static struct e4l_run run_of(struct e4l_pair size)
 	return (struct e4l_run) { .start = size.value, .len = size.key };
 }
 
-/* Adds a free extent that touches no other.  ENOMEM: nothing has changed. */
+/*
+ * Adds a free extent without merging it with adjacent ones.  After ENOMEM,
+ * nothing has changed.
+ */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
 	errcode_t err = e4l_sorted_add(s->by_place, place_of(run));
@@ -66,7 +71,10 @@ static void drop_run(struct e4l_space *s, struct e4l_run run)
 		e4l_sorted_remove(s->by_size, size_of(run));
 }
 
-/* Replaces the free extent @run by @to; @to overlaps no other free extent. */
+/*
+ * Replaces the free extent @run with @to, which must not overlap any other free
+ * extent.  After ENOMEM, nothing has changed.
+ */
 static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 			struct e4l_run to)
 {
@@ -78,8 +86,8 @@ static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 }
 
 /*
- * The free extent that contains @at; else the last one before @at; else a run
- * of length 0.
+ * Returns the last free extent that begins at or before @at.  If there is none,
+ * returns a run of length 0.
  */
 static struct e4l_run at_or_before(const struct e4l_space *s, uint64_t at)
 {
@@ -216,8 +224,8 @@ errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start, uint64_t len)
 }
 
 /*
- * Of the first FITS free extents of at least @len units that begin in @near,
- * the shortest.
+ * Finds the shortest of the first FITS free extents that begin in @near and
+ * have at least @len units.
  */
 static bool fit_near(const struct e4l_space *s, uint64_t len,
 		     const struct e4l_run *near, struct e4l_run *best)
@@ -243,8 +251,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 }
 
 /*
- * Of the @left shortest free extents of at least @len units, the closest to
- * @place.
+ * Among the @left shortest free extents of at least @len units, finds the one
+ * that begins closest to @place.
  */
 static bool fit_tight(const struct e4l_space *s, uint64_t len, uint64_t place,
 		      unsigned int left, struct e4l_run *best)

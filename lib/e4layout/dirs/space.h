@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * space: the free space that a plan may use.  Free extents are sorted by place
- * and by size, so that every operation takes logarithmic time.  The unit is the
- * caller's; plans use clusters.
+ * space: the free space that a plan may use.  Free extents are sorted by start
+ * and by length, so that every operation takes logarithmic time.  The caller
+ * chooses the unit; plans use clusters.
  */
 #ifndef E4L_SPACE_H
 #define E4L_SPACE_H
@@ -18,38 +18,41 @@ struct e4l_run {
 	uint64_t len;
 };
 
-/* Functions that allocate memory return NULL or ENOMEM if memory is short. */
+/*
+ * If memory is short, e4l_space_new() returns NULL, and the functions of type
+ * errcode_t return ENOMEM.
+ */
 struct e4l_space *e4l_space_new(void);
 /* NULL is allowed. */
 void e4l_space_free(struct e4l_space *s);
 
 /*
- * Makes a run free immediately.  E4L_ET_BAD_ARGUMENT: part of the run is free
- * already, and nothing has changed.
+ * Adds a run of free units, which can be taken at once.  Returns
+ * E4L_ET_BAD_ARGUMENT and changes nothing if part of the run is free already.
  */
 errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /*
- * Makes the whole clusters in a run of blocks free immediately.  Errors: as
- * e4l_space_add().
+ * Adds a run of free blocks to a space whose unit is the cluster.  Clusters
+ * that lie only partly in the run are ignored.  Errors: as e4l_space_add().
  */
 errcode_t e4l_space_add_run(struct e4l_space *s,
 			    const struct e4l_block_run *run,
 			    uint32_t cluster_blocks);
 
-/* Takes a run, all of which is free. */
+/* Takes a run, which must be free as a whole. */
 errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /*
  * e4l_space_give() marks a used run as given: e4l_space_outlook() counts the
- * run as free, but it cannot be taken.  e4l_space_take_back() reverts this.
- * Errors: as e4l_space_add().
+ * run as free, but the run cannot be taken.  e4l_space_take_back() reverts
+ * e4l_space_give().  Errors: as e4l_space_add().
  */
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len);
 errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start,
 			      uint64_t len);
 
-/* Free space if all given runs were free. */
+/* Statistics of free space in which given runs count as free. */
 struct e4l_outlook {
 	uint64_t runs;
 	uint64_t longest;		/* length of the largest free extent */
@@ -57,17 +60,24 @@ struct e4l_outlook {
 struct e4l_outlook e4l_space_outlook(const struct e4l_space *s);
 
 /*
- * Finds @len free units: the shortest of the first 32 fitting free extents that
- * begin in @near.  If none begins there, the one closest to @near of the 32
- * shortest fitting free extents.  If @near is NULL, the shortest fitting free
- * extent.  Returns false if no free extent is long enough.
+ * Finds a free extent of at least @len units and sets *@start to its first
+ * unit.  Of the first 32 such extents that begin in @near, chooses the
+ * shortest.  If none begins in @near, chooses from the 32 shortest such extents
+ * the one that begins closest to the start of @near.  If @near is NULL, chooses
+ * the shortest such extent.  Returns false if no free extent is long enough.
  */
 bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 		   const struct e4l_run *near, uint64_t *start);
 
-/* The length of the largest free extent, or 0; *@start is its first unit. */
+/*
+ * Returns the length of the largest free extent and sets *@start to its first
+ * unit.  If nothing is free, returns 0 and does not set *@start.
+ */
 uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
-/* The number of consecutive free units from @at on, and directly before @at. */
+/*
+ * Return the number of consecutive free units: e4l_space_after(), from @at on;
+ * e4l_space_before(), directly before @at.
+ */
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);
 uint64_t e4l_space_before(const struct e4l_space *s, uint64_t at);
 
