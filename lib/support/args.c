@@ -8,7 +8,10 @@
 #include "args.h"
 #include "say.h"
 
-/* The first value for long options: above all letters. */
+/*
+ * getopt_long() returns LONG_BASE + i for the long option in row i.  LONG_BASE
+ * is larger than any option letter.
+ */
 #define LONG_BASE 256
 
 static const char *const progress_choices[] = {
@@ -16,7 +19,7 @@ static const char *const progress_choices[] = {
 };
 
 #define COMMON(member) offsetof(struct args_common, member)
-#define VERBOSE 3	/* the index of --verbose */
+#define VERBOSE 3	/* index of --verbose in common_options */
 static const struct args_option common_options[] = {
 	{ .name = "partition", .kind = ARGS_COUNT,
 	  .offset = COMMON(partition), .value = "N", .min = 1,
@@ -56,7 +59,9 @@ static unsigned int option_count(const struct args_tool *tool)
 	return tool->n_options + N_COMMON - tool->no_verbose;
 }
 
-/* Whether row @i is a common option that a row of the tool replaces. */
+/*
+ * Returns whether row @i is a common option that the tool's own table replaces.
+ */
 static bool is_replaced(const struct args_tool *tool, unsigned int i)
 {
 	const char *name = option_at(tool, i)->name;
@@ -70,8 +75,8 @@ static bool is_replaced(const struct args_tool *tool, unsigned int i)
 }
 
 /*
- * Returns the row of the table for the result @c of getopt_long(), or NULL if
- * @c is a letter of another program.
+ * Returns the option for @c, the result of getopt_long().  Returns NULL if @c
+ * is one of tool->letters.
  */
 static const struct args_option *option_found(const struct args_tool *tool,
 					      int c)
@@ -139,7 +144,10 @@ static void print_version(void)
 	       PACKAGE_VERSION, version);
 }
 
-/* Whether the first @len characters of @arg are one of the option's choices. */
+/*
+ * If the first @len characters of @arg are one of the option's choices, sets
+ * *@value to the index of the choice and returns true.
+ */
 static bool find_choice(const struct args_option *opt, const char *arg,
 			size_t len, unsigned int *value)
 {
@@ -203,8 +211,8 @@ static bool set_share(const struct args_option *opt, const char *arg,
 }
 
 /*
- * Returns false if @arg is not a valid value of the option.  The take()
- * function of a row prints its own errors.
+ * Returns false if @arg is not a valid value of the option.  Prints no error,
+ * except in the take() function of the option.
  */
 static bool set_option(const struct args_option *opt, char *arg, void *config)
 {
@@ -238,7 +246,7 @@ static bool set_option(const struct args_option *opt, char *arg, void *config)
 
 /*
  * Prints an error with the valid values of the option.  Prints nothing for
- * ARGS_TAKE.
+ * ARGS_TAKE, because take() has already printed the error.
  */
 static void say_bad_value(const struct args_option *opt, const char *arg)
 {
@@ -280,8 +288,8 @@ static int usage(const struct args_common *common, int *status)
 }
 
 /*
- * Makes the tables of getopt_long().  A row has at most one letter and one long
- * name, which bounds the size of both tables.
+ * Makes the tables of getopt_long().  Each option adds at most one letter and
+ * one long name to the tables.
  */
 static bool make_tables(const struct args_tool *tool, char **letters,
 			struct option **longs)
@@ -315,7 +323,10 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 	return true;
 }
 
-/* Returns the next ARGS_TEXTS member in @config from row @i on, or NULL. */
+/*
+ * Returns the first ARGS_TEXTS member of @config from row *@i on, and sets *@i
+ * to the next row.  Returns NULL if there is no such member.
+ */
 static struct args_texts *next_texts(const struct args_tool *tool,
 				     void *config, unsigned int *i)
 {
@@ -359,8 +370,9 @@ static void free_texts(const struct args_tool *tool, void *config)
 }
 
 /*
- * Prints the option that getopt_long() refused.  optopt is the letter, or 0 for
- * an unknown long name.
+ * Prints the option that getopt_long() refused. optopt is the option's letter,
+ * 0 for an unknown long option, or LONG_BASE or more for a long option that
+ * takes no value.
  */
 static void say_refused(int c, char **argv)
 {
@@ -377,7 +389,8 @@ static void say_refused(int c, char **argv)
 }
 
 /*
- * Takes the option @c of getopt_long().  Returns false after printing an error.
+ * Stores the value of option @c, as returned by getopt_long(), in @config.
+ * Returns false after printing an error.
  */
 static bool take_option(const struct args_tool *tool, int c, void *config)
 {
@@ -423,7 +436,10 @@ static bool check_operands(const struct args_tool *tool, int count)
 	return false;
 }
 
-/* Whether --help or --version was given and has been printed. */
+/*
+ * If --help or --version was given, prints the text, sets *@status and returns
+ * true.
+ */
 static bool answered(const struct args_tool *tool,
 		     const struct args_common *common, int *status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of the tools as tables: a new option is a new row. */
+/* Command-line options, described by one table for each tool. */
 #ifndef SUPPORT_ARGS_H
 #define SUPPORT_ARGS_H
 
@@ -12,7 +12,8 @@ enum args_kind {
 	ARGS_FLAG,	/* bool */
 	ARGS_COUNT,	/* uint64_t, from min to max */
 	/*
-	 * uint64_t in bytes, from min to max; a word of choices gives its index
+	 * uint64_t: a size in bytes, from min to max, or the index of a word in
+	 * choices
 	 */
 	ARGS_SIZE,
 	/* struct units_share: a size up to max, or a percentage */
@@ -25,11 +26,11 @@ enum args_kind {
 	ARGS_SET,
 	ARGS_TEXT,	/* const char *, points into argv */
 	ARGS_TEXTS,	/* struct args_texts, one text for each occurrence */
-	ARGS_TAKE,	/* calls take() of the row */
+	ARGS_TAKE,	/* calls take() */
 };
 
 struct args_texts {
-	/* freed by the caller; the texts point into argv */
+	/* The caller frees this array, but not the texts, which are in argv. */
 	const char **v;
 	size_t n;
 };
@@ -47,7 +48,8 @@ struct args_option {
 	 * value to use if the user gives none; NULL: the user must give a value
 	 */
 	const char *implied;
-	const char *help;		/* lines are indented in --help */
+	/* text for --help; each line is indented */
+	const char *help;
 	uint64_t min, max;
 	const char *const *choices;	/* NULL-terminated */
 	/*
@@ -78,28 +80,29 @@ struct args_common {
 struct args_tool {
 	const char *operands;		/* e.g. "TARGET [PATH...]" */
 	const char *purpose;		/* printed by --help */
-	/* A row replaces the common option of the same name. */
+	/*
+	 * An option in this table replaces the common option of the same name.
+	 */
 	const struct args_option *options;
 	unsigned int n_options;
 	int min_operands, max_operands;	/* max -1: no limit */
 	bool no_verbose;		/* the tool has no --verbose */
 	/*
-	 * letters of another program, as for getopt(3), which --help does not
-	 * list; NULL: none.  @take_letter returns false after printing an
-	 * error; @value points into argv, or is NULL.
+	 * Option letters of another program, in the form of getopt(3), or NULL.
+	 * --help does not list these letters.
 	 */
 	const char *letters;
 	bool (*take_letter)(void *config, int letter, char *value);
 };
 
 /*
- * Parses @argv into @config.  Members whose options are not given keep their
- * values.  Moves the operands to the end of @argv and returns the index of the
- * first operand.
+ * Parses @argv into @config.  If an option is not given, its member of @config
+ * keeps its value.  Moves the operands to the end of @argv and returns the
+ * index of the first operand.
  *
- * Returns -1 if the program must exit: after --help, --version or a usage
- * error, which have been printed.  *@status is then the exit status, and
- * @config owns no texts.
+ * Returns -1 if the program must exit: after --help or --version, or after
+ * printing an error.  *@status is then the exit status, and the arrays of texts
+ * in @config have been freed.
  */
 int args_parse(const struct args_tool *tool, int argc, char **argv,
 	       void *config, int *status);

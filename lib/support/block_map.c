@@ -16,15 +16,15 @@ const char *const block_state_names[BLOCK_STATES] = {
 struct block_map_state {
 	ext2_filsys fs;
 	/*
-	 * The written blocks of the current file by cell, and the cells that
-	 * have some: their state is known only when the last piece of the file
-	 * arrives.
+	 * For each cell, the number of written blocks of the current file, and
+	 * the list of the cells in which this number is not 0.  The state of
+	 * these blocks is known only when the last piece of the file arrives.
 	 */
 	uint64_t *written;
 	size_t *touched, n_touched;
 	/*
-	 * end and state of the last extent of the current file; 0: no extent
-	 * yet
+	 * End of the current file's last extent (0 if there is no extent yet),
+	 * and whether that extent is unwritten.
 	 */
 	blk64_t end;
 	bool unwritten;
@@ -58,8 +58,8 @@ blk64_t block_map_first(const struct block_map *map, size_t i)
 }
 
 /*
- * Chooses the cells: if a group has several cells, their number is a power of
- * two, so that the cells have equal sizes.
+ * Determines the size of the cells.  If a group has several cells, their number
+ * is a power of two, so that all cells have the same size.
  */
 static void divide(struct block_map *map, size_t max_cells)
 {
@@ -76,7 +76,10 @@ static void divide(struct block_map *map, size_t max_cells)
 	map->n_cells = cell_of(map, ext2fs_blocks_count(fs->super) - 1) + 1;
 }
 
-/* Calls @add for the part of a range of blocks in each cell. */
+/*
+ * Splits @len blocks from @blk at the cell boundaries, and calls @add for each
+ * part.
+ */
 static void spread(struct block_map *map, blk64_t blk, blk64_t len,
 		   void (*add)(struct block_map *map, size_t cell, blk64_t n,
 			       enum block_state state),
@@ -126,7 +129,10 @@ static void add_content(struct block_map *map, blk64_t blk, blk64_t end,
 		       BLOCK_UNWRITTEN);
 }
 
-/* Counts the blocks between the last extent and the end of its cluster. */
+/*
+ * Counts the unused blocks at the end of the last extent's cluster in the state
+ * of that extent.
+ */
 static void end_cluster(struct block_map *map)
 {
 	struct block_map_state *s = map->s;
@@ -198,7 +204,10 @@ struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
 	return sum;
 }
 
-/* Damage can add more blocks to a cell than the cell has. */
+/*
+ * In a damaged filesystem, the callbacks can report more blocks for a cell than
+ * the cell contains.  Such a cell has no BLOCK_OTHER.
+ */
 void block_map_finish(struct block_map *map)
 {
 	uint64_t known;

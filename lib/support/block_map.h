@@ -3,15 +3,16 @@
  * The block map: the use of each block of a filesystem, reduced to a bounded
  * number of cells.
  *
- * The cells cover the filesystem in disk order without gaps.  If there are at
- * most as many groups as cells, each group has the same number of cells, so
- * that no cell spans two groups; otherwise each cell has the same number of
- * whole groups.  The last cells are smaller if the last group is.
+ * The cells cover the filesystem in disk order without gaps.  If there are more
+ * groups than cells, each cell consists of the same number of whole groups.
+ * Otherwise, each group is divided into the same number of cells, so that no
+ * cell spans two groups.  At the end of the filesystem, a short group has fewer
+ * cells, and the last cell can be smaller.
  *
- * The map is filled by the callbacks of e4l_model_build(): block_map_new();
- * block_map_piece() for e4l_model_options.piece; block_map_free_run() for
- * e4l_model_options.free_run; block_map_finish(); then read map->cells;
- * block_map_free().
+ * Call block_map_new(), and then e4l_model_build() with block_map_piece() as
+ * e4l_model_options.piece and block_map_free_run() as
+ * e4l_model_options.free_run.  Then call block_map_finish(), read map->cells,
+ * and call block_map_free().
  */
 #ifndef SUPPORT_BLOCK_MAP_H
 #define SUPPORT_BLOCK_MAP_H
@@ -19,18 +20,19 @@
 #include <e4layout/e4layout.h>
 
 /*
- * The state of a block.  With bigalloc, the unused rest of a cluster has the
- * state of the used part.
+ * The state of a block.  With bigalloc, the unused blocks of a partly used
+ * cluster have the state of the used blocks.
  */
 enum block_state {
 	/*
-	 * in use, but not by the contents of a file that the model counts:
-	 * metadata, extent trees, attributes; and, with e4l_model_options.only,
-	 * all files that are not selected
+	 * Blocks in use, except for the contents of files that the model
+	 * counts: metadata, extent trees and attributes.  With
+	 * e4l_model_options.only, also all files that are not selected.
 	 */
 	BLOCK_OTHER,
 	/*
-	 * written, in a file or directory without excess fragments and splits
+	 * written, in a file or directory that has neither excess fragments nor
+	 * splits
 	 */
 	BLOCK_CONTIGUOUS,
 	/* written, in a fragmented file */
@@ -46,7 +48,8 @@ enum block_state {
 /* The keys in JSON: "other", "contiguous", ... */
 extern const char *const block_state_names[BLOCK_STATES];
 
-#define BLOCK_MAP_CELLS 8192	/* enough for an HTML page and a terminal */
+/* enough cells for an HTML page and a terminal */
+#define BLOCK_MAP_CELLS 8192
 
 struct block_map_cell {
 	uint64_t blocks[BLOCK_STATES];
@@ -54,17 +57,18 @@ struct block_map_cell {
 
 struct block_map {
 	dgrp_t groups;
-	uint32_t cells_per_group;	/* 1 if groups_per_cell is more */
-	uint32_t groups_per_cell;	/* 1 if cells_per_group is more */
-	size_t n_cells;			/* 1 or more, at most @max_cells */
+	uint32_t cells_per_group;	/* 1 if groups_per_cell > 1 */
+	uint32_t groups_per_cell;	/* 1 if cells_per_group > 1 */
+	/* from 1 to @max_cells of block_map_new() */
+	size_t n_cells;
 	struct block_map_cell *cells;
 	struct block_map_state *s;	/* state of block_map_piece() */
 };
 
 /*
- * Makes a map of at most @max_cells (at least 1) cells; free it with
- * block_map_free().  @fs is borrowed until then.  Memory: about 64 bytes for
- * each cell.  Errors: ENOMEM.
+ * Makes a map of at most @max_cells cells; @max_cells must be at least 1.  Free
+ * the map with block_map_free(), before @fs is closed.  A map uses about 64
+ * bytes for each cell.  Errors: ENOMEM.
  */
 errcode_t block_map_new(ext2_filsys fs, size_t max_cells,
 			struct block_map **ret);
@@ -76,17 +80,18 @@ void block_map_free_run(struct block_map *map,
 			const struct e4l_block_run *run);
 
 /*
- * Counts all blocks that no callback has reported as BLOCK_OTHER.  Call this
+ * Counts as BLOCK_OTHER all blocks that no callback has reported.  Call this
  * function once, after e4l_model_build().
  */
 void block_map_finish(struct block_map *map);
 
 /*
- * Returns the first block of cell @i; for n_cells, the end of the filesystem.
+ * Returns the first block of cell @i.  If @i is n_cells, returns the number of
+ * blocks of the filesystem.
  */
 blk64_t block_map_first(const struct block_map *map, size_t i);
 
-/* Returns the sum of the cells from @i to before @end. */
+/* Returns the sum of the cells from @i to @end - 1. */
 struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
 				    size_t end);
 

@@ -8,18 +8,22 @@ static const char *const commands[E4L_FIXES] = {
 	[E4L_FIX_RECOVER] = "e2fsck -p",
 	[E4L_FIX_CLEAR_MMP] = "tune2fs -f -E clear_mmp",
 	/*
-	 * not e2fsck, which exits with 12 and changes nothing, nor tune2fs,
-	 * which keeps the UUID
+	 * e2fsck exits with 12 and changes nothing, and tune2fs does not clear
+	 * the UUID.
 	 */
 	[E4L_FIX_CLEAR_JOURNAL_UUID] =
 		"debugfs -w -R 'ssv journal_uuid clear'",
 	/*
-	 * neither e2fsck nor tune2fs rewrites a backup if the primary is sound
+	 * If the primary superblock is sound, neither e2fsck nor tune2fs
+	 * rewrites a backup.
 	 */
 	[E4L_FIX_WRITE_BACKUPS] =
 		"(echo dirty; echo close -a) | debugfs -w -f -",
 	[E4L_FIX_CLEAR_JOURNAL_XATTR] = "debugfs -w -R 'sif <8> file_acl 0'",
-	/* e2fsck uses the backup of the block map, and keeps the number */
+	/*
+	 * e2fsck uses the backup of the journal's block map, but does not
+	 * correct the inode number.
+	 */
 	[E4L_FIX_SET_JOURNAL_INODE] = "debugfs -w -R 'ssv journal_inum 8'",
 	/* e2fsck does not find such an entry, but makes a missing inode anew */
 	[E4L_FIX_CLEAR_RESIZE_INODE] = "debugfs -w -R 'clri <7>'",

@@ -6,8 +6,8 @@
 #include <e4layout/check.h>
 
 /*
- * Returns the command for @fix, to which the target must be appended, or NULL
- * if no command fixes the finding.
+ * Returns the command for @fix; the caller must append the target.  Returns
+ * NULL if no command fixes the finding.
  */
 const char *fix_command(enum e4l_fix fix);
 

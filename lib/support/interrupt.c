@@ -14,9 +14,9 @@ static void answer(const char *sentence)
 }
 
 /*
- * The signal that ends the waiting thread.  pthread_cancel() needs memory, and
- * ends the process if there is none.  SIGRTMAX cannot be used, because valgrind
- * reserves it.
+ * The signal that ends the waiting thread. pthread_cancel() is not used,
+ * because it ends the process if there is no memory.  SIGRTMAX is not used,
+ * because valgrind reserves it.
  */
 #define END_SIGNAL SIGRTMIN
 
@@ -93,8 +93,8 @@ void interrupt_watch(struct interrupt *in, struct e4l *e)
 }
 
 /*
- * Looks for a pending signal.  The thread receives END_SIGNAL before a SIGINT
- * that was sent to the process, even if SIGINT was sent first.
+ * Checks for a signal that the thread did not receive: the thread receives
+ * END_SIGNAL before a pending SIGINT, even if SIGINT was sent first.
  */
 static void take_late(struct interrupt *in)
 {

@@ -23,7 +23,8 @@ struct interrupt {
 /*
  * After this call, the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so
  * that functions on @e end with E4L_ET_INTERRUPTED.  If @e is NULL, the signal
- * only makes interrupt_heard() true.  The second signal kills the process.
+ * only makes interrupt_heard() true.  The second signal kills the process.  If
+ * the process ignores one of the signals, that signal stays ignored.
  *
  * Call this function before any thread is created, because threads inherit the
  * blocked signals.  A separate thread waits for the signals, so that no global
@@ -32,16 +33,17 @@ struct interrupt {
 errcode_t interrupt_start(struct interrupt *in, struct e4l *e);
 
 /*
- * Sets the texts that are printed to stderr at once: @first at the first
- * signal, and @second at the second signal, which kills the process.  Both are
- * borrowed.
+ * Sets the texts that are printed to stderr when a signal arrives: @first for
+ * the first signal, and @second for the second signal, which kills the process.
+ * Both texts must stay valid until interrupt_stop().
  */
 void interrupt_say(struct interrupt *in, const char *first,
 		   const char *second);
 
 /*
- * Also interrupts @e, at once if a signal has already arrived.  NULL: no
- * context is interrupted from now on.
+ * From this call on, a signal interrupts @e instead of the previous context.
+ * If a signal has already arrived, interrupts @e immediately.  If @e is NULL, a
+ * signal interrupts no context.
  */
 void interrupt_watch(struct interrupt *in, struct e4l *e);
 

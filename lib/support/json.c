@@ -53,7 +53,9 @@ json_t *json_text_or_null(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
-/* say_done() reports errors of writing to stdout. */
+/*
+ * Prints no message if writing to stdout fails, because say_done() prints it.
+ */
 static bool write_json(json_t *object, size_t flags)
 {
 	bool ok = object &&

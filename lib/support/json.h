@@ -24,13 +24,13 @@ json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n);
 
 /*
- * Returns @value; if @failed is not 0, frees @value and returns NULL.
- * jansson's functions accept NULL, fail, and free their arguments, so that one
- * check after filling an object is enough.
+ * If @failed is 0, returns @value; otherwise frees @value and returns NULL.  If
+ * an argument is NULL, the functions of jansson that add a value fail and free
+ * the value.  One check after filling an object is therefore enough.
  */
 json_t *json_checked(json_t *value, int failed);
 
-/* Returns @number, or null if @there is false. NULL: no memory. */
+/* Returns @number if @there is true, otherwise JSON's null. NULL: no memory. */
 json_t *json_number_or_null(bool there, json_int_t number);
 json_t *json_text_or_null(const char *text);
 
@@ -38,15 +38,16 @@ json_t *json_text_or_null(const char *text);
 json_t *json_name(const char *name);
 
 /*
- * Returns the escaped form (text_escape()) of a C string of at most @max bytes.
- * NULL: no memory.
+ * Returns the C string @text, which has at most @max bytes, in the form of
+ * text_escape().  NULL: no memory.
  */
 json_t *json_field(const char *text, size_t max);
 
 /*
- * Writes @object and a newline to stdout, indented or on one line, and frees
- * @object.  Returns false after reporting a lack of memory, also if @object is
- * NULL.  say_done() reports errors of writing to stdout.
+ * Writes @object and a newline to stdout, and frees @object. json_write()
+ * indents the output; json_write_line() writes one line.  If @object is NULL or
+ * memory is missing, reports a lack of memory and returns false.  If writing
+ * fails, returns false without a message, because say_done() prints it.
  */
 bool json_write(json_t *object);
 bool json_write_line(json_t *object);

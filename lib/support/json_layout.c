@@ -54,7 +54,8 @@ json_t *json_files(const struct e4l_model *m)
 }
 
 /*
- * One member for each power of two, from one block to the largest free extent.
+ * Returns one element for each power of two, from one block to the largest free
+ * extent.
  */
 static json_t *histogram_array(const struct e4l_free_histogram *h)
 {
@@ -150,9 +151,7 @@ static json_t *layout_object(const struct e4l_layout *l)
 			    sizeof(layout_members) / sizeof(*layout_members));
 }
 
-/*
- * The object's place in the report shows whether the cost is planned or done.
- */
+/* The object has the same keys for a planned cost and for the actual cost. */
 static json_t *cost_object(const struct e4l_repack_cost *cost, uint64_t files,
 			   uint64_t dirs, uint64_t inode_dirs, unsigned int bs)
 {

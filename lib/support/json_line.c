@@ -9,9 +9,10 @@
 #include "text.h"
 
 #define DIGITS		20		/* digits of the largest uint64_t */
-#define ESCAPED		6		/* most bytes for one escaped byte */
+/* maximum number of output bytes for one byte */
+#define ESCAPED		6
 
-/* Makes room for @n more bytes. */
+/* Reserves memory for @n more bytes. Returns false if there is no memory. */
 static inline bool has_room(struct json_line *line, size_t n)
 {
 	if (line->room_bytes - line->used_bytes >= n && !line->failed)
@@ -45,8 +46,8 @@ static inline char *put_key(char *to, char before, const char *key)
 }
 
 /*
- * Adds a key.  Returns the place for its value of at most @n bytes, which
- * end_value() completes.  NULL: no memory.
+ * Adds a key, and returns the address for a value of at most @n bytes.  The
+ * caller writes the value and calls end_value().  NULL: no memory.
  */
 static inline char *add_key(struct json_line *line, const char *key, size_t n)
 {
@@ -130,13 +131,16 @@ void json_line_boolean(struct json_line *line, const char *key, bool value)
 
 #define BYTES(b) (UINT64_C(0x0101010101010101) * (b))
 
-/* Whether one of the eight bytes is less than @b, which is at most 128. */
+/*
+ * Returns whether one of the eight bytes of @word is less than @b.  @b is at
+ * most 128.
+ */
 static inline uint64_t has_less(uint64_t word, unsigned char b)
 {
 	return (word - BYTES(b)) & ~word & BYTES(0x80);
 }
 
-/* Whether no byte of eight needs escaping. */
+/* Returns whether none of the eight bytes of @w needs escaping. */
 static inline bool are_plain(uint64_t w)
 {
 	return !((w & BYTES(0x80)) | has_less(w, ' ') |
@@ -164,8 +168,8 @@ static char *put_control(char *to, unsigned char c)
 }
 
 /*
- * Writes one character.  Returns the number of bytes of the character, which
- * begins the @len bytes at @s.
+ * Writes the first character of the @len bytes at @s to *@to, and advances
+ * *@to.  Returns the number of bytes read from @s.
  */
 static size_t put_char(char **to, const char *s, size_t len)
 {

@@ -9,8 +9,8 @@
 #include "json.h"
 
 /*
- * The line in progress, and its buffer, which is reused.  Initialize with
- * zeroes.
+ * The current line.  The next line reuses the buffer.  Initialize the struct
+ * with zeroes.
  */
 struct json_line {
 	char *text;
@@ -22,9 +22,9 @@ struct json_line {
 #define JSON_LINE_KEY 40	/* most bytes in a key */
 
 /*
- * Each function adds a member.  Keys and words are not escaped.  A number above
- * INT64_MAX is written as INT64_MAX, because JSON readers have no larger
- * integer.
+ * Each function adds a member to the object.  Keys and words are not escaped.
+ * A number above INT64_MAX is written as INT64_MAX, the largest integer that
+ * JSON readers support.
  */
 void json_line_number(struct json_line *line, const char *key,
 		      uint64_t number);
@@ -38,14 +38,15 @@ void json_line_members(struct json_line *line, const void *base,
 		       const struct json_member *members, size_t n);
 
 /*
- * Returns the object that has been added so far, and begins a new line.  NULL:
- * no memory.
+ * Returns the current line as an object, and begins a new line.  NULL: no
+ * memory.
  */
 json_t *json_line_value(struct json_line *line);
 
 /*
- * Writes the object and a newline to stdout, and begins a new line.  Returns
- * false as json_write_line() does.
+ * Writes the current line and a newline to stdout, and begins a new line.  If
+ * memory is missing, reports a lack of memory and returns false.  If writing
+ * fails, returns false without a message, because say_done() prints it.
  */
 bool json_line_end(struct json_line *line);
 

@@ -20,12 +20,18 @@
 #define LARGE_SECTOR_BYTES 4096
 #define PART_LEN	12	/* ", " and a number */
 #define OFFSET		"?offset="
-/* rejected like an invalid offset: partitions are selected with --partition */
+/*
+ * A missing file with this text in its name is reported as having an invalid
+ * offset, because partitions are selected with --partition.
+ */
 #define PARTITION	"?partition="
 
 /* --------------------------------------------------------------------- tags */
 
-/* Returns the device of a tag such as LABEL=x; NULL after printing an error. */
+/*
+ * Returns the device of a tag such as LABEL=x.  On failure, prints an error and
+ * returns NULL.
+ */
 static char *device_of_tag(const char *name)
 {
 	char *type, *value, *device, *other = NULL;
@@ -91,8 +97,10 @@ const char *path_below(const char *path, const char *dir)
 }
 
 /*
- * Takes the filesystem of mount @m for @path, which has no symbolic links and
- * is below the mount point.  Returns false if @m is not an ext filesystem.
+ * Sets @t to the filesystem of mount @m, with the path of @path in that
+ * filesystem.  @path must contain no symbolic links.  Returns false if @m is
+ * not an ext filesystem, if @path is not below the mount point, or if there is
+ * no memory.
  */
 static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)
@@ -155,8 +163,8 @@ char *locate_inside(const struct target *t, const char *name)
 /* --------------------------------------------------------------- partitions */
 
 /*
- * Lists the partitions with sectors of @sector bytes; 0: the size that the
- * device has, or 512 for a file.
+ * Lists the partitions, for sectors of @sector bytes.  If @sector is 0, uses
+ * the sector size of the device, or 512 for a file.
  */
 static blkid_partlist list_partitions(const char *device, unsigned int sector,
 				      blkid_probe *probe)
@@ -177,8 +185,9 @@ static bool is_gpt(blkid_partlist all)
 
 /*
  * Lists the partitions of a disk or disk image.  An image does not record the
- * sector size of its disk, but the position of a GPT shows the sector size.
- * libblkid returns positions in units of 512 bytes in either case.
+ * sector size of its disk.  If no partition is found with the default sector
+ * size, looks for a GPT with 4096-byte sectors. libblkid always returns
+ * positions in units of 512 bytes.
  */
 static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
 {
@@ -240,8 +249,8 @@ static bool read_number(const char *dir, const char *name, const char *file,
 }
 
 /*
- * Sets *@is if @name in the directory @dir is partition @number that begins at
- * sector @start.
+ * Sets *@is to whether @name in the sysfs directory @dir is partition @number
+ * and begins at sector @start.
  */
 static errcode_t is_partition(const char *dir, const char *name,
 			      uint64_t number, uint64_t start, bool *is)
@@ -255,9 +264,10 @@ static errcode_t is_partition(const char *dir, const char *name,
 }
 
 /*
- * Sets *@node to the kernel's device of partition @number if it begins at
- * @start, otherwise to NULL.  The device must be used if it exists, because the
- * kernel caches a partition and its disk separately.
+ * If the kernel has a device for partition @number of @disk, and the partition
+ * begins at sector @start, sets *@node to the name of the device.  Otherwise,
+ * sets *@node to NULL.  An existing device must be used, because the kernel
+ * caches a partition and its disk separately.
  */
 static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
 				char **node)
@@ -347,7 +357,10 @@ static bool find_partition(struct target *t, const struct stat *st,
 
 /* -------------------------------------------------------------------- names */
 
-/* Cuts ?offset=BYTES, in the form of e2fsprogs, off @t->device. */
+/*
+ * If @t->device ends with ?offset=BYTES (as in e2fsprogs), removes this suffix
+ * and sets @t->offset_bytes.  Otherwise, returns false.
+ */
 static bool cut_offset(struct target *t)
 {
 	char *mark = strstr(t->device, OFFSET);
@@ -361,8 +374,8 @@ static bool cut_offset(struct target *t)
 }
 
 /*
- * Prints an error if the name of a missing file has an invalid offset or a
- * partition in it.
+ * If the name of a missing file contains ?offset= or ?partition=, prints an
+ * error and returns true.
  */
 static bool is_bad_offset(const struct target *t)
 {
@@ -373,8 +386,8 @@ static bool is_bad_offset(const struct target *t)
 }
 
 /*
- * Locates a device or an image.  A file whose whole name is @t->name takes
- * precedence over an offset.
+ * Locates a device or an image.  If a file named @t->name exists, ?offset= in
+ * the name is part of the file name.
  */
 static bool locate_file(struct target *t, uint64_t partition)
 {
@@ -403,7 +416,7 @@ static bool locate_file(struct target *t, uint64_t partition)
 	return false;
 }
 
-/* Whether no file has the name @t->device. */
+/* Returns whether the file @t->device does not exist. */
 static bool is_new(const struct target *t)
 {
 	struct stat st;

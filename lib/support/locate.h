@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* locate: resolves a target's name to a device or image, and an offset. */
+/*
+ * Finds the device or image, and the offset, that the name of a target means.
+ */
 #ifndef SUPPORT_LOCATE_H
 #define SUPPORT_LOCATE_H
 
@@ -9,23 +11,25 @@
 #include "target.h"
 
 /*
- * Sets all members of @t that the name determines, up to @is_dir.  @partition
- * is the kernel's number of a partition, from 1; 0: none.  Returns false after
- * printing an error.
+ * Sets @device, @offset_bytes, @end_bytes, @subtree and @is_dir of @t from
+ * @t->name.  @partition is the kernel's number of a partition, from 1; 0 means
+ * no partition.  Returns false after printing an error.
  */
 bool locate(struct target *t, uint64_t partition);
 
 /*
- * Sets @t->device to the mounted filesystem on which the file or directory
- * @t->name lies, and @t->subtree to its path there, or @t->is_dir if @t->name is
- * the mount point.  Returns false after printing an error.
+ * Sets @t->device to the device of the mounted filesystem that contains the
+ * file or directory @t->name.  If @t->name is the mount point, sets @t->is_dir;
+ * otherwise, sets @t->subtree to the path of @t->name in that filesystem.
+ * Returns false after printing an error.
  */
 bool locate_around(struct target *t);
 
 /*
- * Returns the device of a tag @name, which begins with LABEL=, UUID= or the
- * like; the caller frees it.  NULL: @name is not a tag, or *@ok is false, after
- * printing an error.
+ * If @name is a tag (LABEL=, UUID=, PARTLABEL= or PARTUUID=), returns its
+ * device, which the caller frees.  If @name is not a tag, returns NULL and sets
+ * *@ok to true.  On failure, prints an error, returns NULL and sets *@ok to
+ * false.
  */
 char *locate_tag(const char *name, bool *ok);
 
@@ -36,14 +40,15 @@ char *locate_tag(const char *name, bool *ok);
 bool locate_new(struct target *t);
 
 /*
- * Lists the partition numbers of @device, "1, 2, 5"; "..." replaces numbers
- * that do not fit.  False: @device has no partitions.
+ * Writes the partition numbers of @device to @list, such as "1, 2, 5".  If the
+ * numbers do not fit, the list ends with "...".  Returns false if @device has
+ * no partitions.
  */
 bool locate_partitions(const char *device, char *list, size_t size);
 
 /*
- * Returns the part of @path below the directory @dir, "/" for the directory
- * itself, or NULL if @path is not below it.
+ * Returns the part of @path below the directory @dir.  Returns "/" if @path is
+ * @dir, and NULL if @path is not in @dir.
  */
 const char *path_below(const char *path, const char *dir);
 

@@ -11,7 +11,7 @@
 
 #define MAX_ROWS 16
 #define DEFAULT_WIDTH 80
-#define LABEL_WIDTH 12		/* columns before a line, if they fit */
+#define LABEL_WIDTH 12		/* columns of the label that precedes a line */
 #define LABEL_FROM 40
 
 static const struct look {
@@ -31,7 +31,7 @@ struct drawing {
 	FILE *out;
 	const struct block_map *map;
 	unsigned int block_bytes;
-	/* columns of a line; columns of the label before the map */
+	/* columns of the map in a line; columns of the label before the map */
 	unsigned int width, label;
 	/* cells per character; the last character may have fewer */
 	size_t cells;

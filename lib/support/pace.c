@@ -2,7 +2,7 @@
 #include "config.h"
 #include "pace.h"
 
-/* maximum delay, in seconds, that later writes may catch up */
+/* Maximum idle time, in seconds, that is credited to later writes. */
 #define MADE_UP_FOR 0.5
 
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,

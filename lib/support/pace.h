@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pace: limits a rate of writing by waiting. */
+/* pace: limits the rate of writes. */
 #ifndef SUPPORT_PACE_H
 #define SUPPORT_PACE_H
 
@@ -10,9 +10,10 @@ struct pace {
 };
 
 /*
- * Returns how many seconds to wait after @bytes were written at time @now (in
- * seconds), so that at most @bytes_per_second bytes are written each second; 0
- * or less: do not wait.  Idle time is credited for at most half a second.
+ * Call this function at time @now (in seconds), after writing @bytes.  Returns
+ * how many seconds to wait before the next write, so that at most
+ * @bytes_per_second bytes are written each second.  If the result is 0 or less,
+ * do not wait.  Idle time is credited for at most half a second.
  */
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
 		 double now);

@@ -7,12 +7,12 @@
 #include "text.h"
 #include "units.h"
 
-#define BAR_WIDTH 24		/* columns, if they fit */
+#define BAR_WIDTH 24		/* maximum columns of the bar */
 #define MIN_BAR_WIDTH 5		/* a shorter bar is not drawn */
 #define PART_LEN 64
-#define RATE_SECONDS 0.5	/* no rate is shown earlier */
-#define REDRAW_SECONDS 0.1	/* shortest interval on a terminal */
-#define LINE_SECONDS 1.0	/* shortest interval otherwise */
+#define RATE_SECONDS 0.5	/* no rate is shown before this time */
+#define REDRAW_SECONDS 0.1	/* minimum interval on a terminal */
+#define LINE_SECONDS 1.0	/* minimum interval otherwise */
 /* longest remaining time in seconds that is shown */
 #define MOST_LEFT 1e9
 
@@ -31,7 +31,10 @@ static void add(char line[PROGRESS_LEN], const char *part, unsigned int width)
 		strcat(line, part);
 }
 
-/* Writes " 12 MiB/s" to the line, unless it is too early for a useful rate. */
+/*
+ * Writes a text like " 12 MiB/s" to @buf, or an empty text if it is too early
+ * for a useful rate.
+ */
 static void rate_text(uint64_t bytes, double seconds, char buf[PART_LEN])
 {
 	char rate[UNITS_LEN];
@@ -100,8 +103,8 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 	char buf[PROGRESS_LEN];
 
 	/*
-	 * 100 % is shown at once, so that work of less than @pause seconds
-	 * leaves a trace, and nothing is shown after it.
+	 * 100 % is shown without waiting for @pause, so that a short task also
+	 * shows its progress once.  Updates after 100 % are ignored.
 	 */
 	if (!p->doing || p->complete ||
 	    (done < total && seconds_since(&p->last) < pause))

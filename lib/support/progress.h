@@ -20,10 +20,10 @@ struct progress {
 };
 
 /*
- * Starts a bar labelled @doing (static text, one or two words).
+ * Starts a bar with the label @doing (static text, one or two words).
  * --progress=never and --quiet show no bar; by default, a bar is shown on a
- * terminal only.  On a terminal, the bar stays on its line; elsewhere, each step
- * is a line.
+ * terminal only.  On a terminal, each update replaces the bar; elsewhere, each
+ * update prints a line.
  */
 void progress_start(struct progress *p, const struct args_common *args,
 		    const char *doing);
@@ -41,8 +41,8 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 void progress_end(struct progress *p);
 
 /*
- * Writes the bar to @buf, in at most @width columns, after @seconds.  Parts
- * that do not fit are omitted, the bar first.  Returns @buf.  No side effects.
+ * Writes the bar to @buf, in at most @width columns; @seconds is the elapsed
+ * time.  Parts that do not fit are omitted, the bar first.  Returns @buf.
  */
 const char *progress_text(const char *doing, uint64_t done, uint64_t total,
 			  uint64_t bytes, double seconds, unsigned int width,

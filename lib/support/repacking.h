@@ -25,25 +25,32 @@ struct repacking {
 	bool writing;
 };
 
-/* Returns the seconds since r->start. */
+/* Returns the seconds that have passed since r->start. */
 double repacking_seconds(const struct repacking *r);
 
-/* For e4l_repack_callbacks.stop: a signal has arrived, or the time is over. */
+/*
+ * For e4l_repack_callbacks.stop: returns whether a signal has arrived or the
+ * time limit is reached.
+ */
 bool repacking_stop(const struct repacking *r);
 
-/* For e4l_repack_callbacks.enough: half of the available time is over. */
+/*
+ * For e4l_repack_callbacks.enough: returns whether half of the time limit has
+ * passed.
+ */
 bool repacking_enough(const struct repacking *r);
 
 /*
- * To be called when planning is over.  Progress is then shown as progress of
- * writing.
+ * Call this function when planning ends and writing begins.  The progress bar
+ * then begins again at 0, and shows the written blocks.
  */
 void repacking_writes(struct repacking *r);
 
 /*
- * For e4l_repack_callbacks.progress.  A scan can be interrupted at any point.
- * Once writing begins, only stop() ends the work: the end of the last scan must
- * not be interrupted, because that would interrupt the writing too.
+ * For e4l_repack_callbacks.progress.  If a signal has arrived or the time limit
+ * is reached, interrupts a scan, except at its end: an interruption there would
+ * end the writing that follows.  While e4l_repack() writes, only
+ * e4l_repack_callbacks.stop ends its work.
  */
 void repacking_progress(struct repacking *r, bool writing, uint64_t done,
 			uint64_t total);

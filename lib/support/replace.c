@@ -13,8 +13,8 @@
 #include "say.h"
 
 /*
- * Gives the new file the mode of the file at @path, or the default mode of a
- * new file.
+ * Gives the new file the permissions of the file at @path.  If no file exists
+ * at @path, gives it the default permissions of a new file.
  */
 static int set_mode(int fd, const char *path)
 {
@@ -98,7 +98,7 @@ static bool write_beside(char *temporary, const char *path,
 
 /*
  * Blocks signals while the temporary file exists, so that a signal that ends
- * the process leaves no file beside @path.
+ * the process does not leave the temporary file in the directory.
  */
 static bool write_undisturbed(char *temporary, const char *path,
 			      const struct content *content)
@@ -128,9 +128,7 @@ static bool replace(const char *path, const struct content *content)
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}
-	/*
-	 * Everything that can lack memory comes before the new name is created.
-	 */
+	/* Allocate all memory before the file is replaced. */
 	dir = open_directory(path);
 	done = dir < 0 ? say_failed(path, errno) :
 			 write_undisturbed(temporary, path, content);

@@ -11,14 +11,14 @@
  * the complete old or the complete new content, also after a power failure.
  * @path need not exist; if it exists, it must be a regular file and not a
  * symbolic link.  The new file has the permissions of the old file, and the
- * caller as its owner.  Returns false after printing an error; the old file is
- * unchanged then.
+ * caller as its owner.  Returns false after printing an error.  The old file is
+ * then unchanged, unless only the flush of the directory failed.
  */
 bool replace_file(const char *path, const char *bytes, size_t n);
 
 /*
- * As replace_file(), with the content that @write writes to the empty file @fd.
- * @write returns false after printing an error.
+ * Like replace_file(), but calls @write, which writes the new content to the
+ * empty file @fd.  @write returns false after printing an error.
  */
 bool replace_file_by(const char *path, bool (*write)(int fd, void *priv),
 		     void *priv);

@@ -60,7 +60,8 @@ void say(const char *fmt, ...)
 }
 
 /*
- * A write beyond the limit of the file size fails with EFBIG, or is cut short.
+ * A write beyond the limit of the file size fails with EFBIG, or writes only a
+ * part of the data.
  */
 bool say_is_limited(errcode_t err)
 {
@@ -84,8 +85,9 @@ void say_error(const char *target, const char *what, errcode_t err)
 }
 
 /*
- * A full disk can still have some free blocks for metadata.  A tmpfs without a
- * size limit reports no number of blocks.
+ * A disk with less than 1 MiB of free space is full, because the remaining
+ * blocks can be reserved for metadata.  A tmpfs without a size limit reports 0
+ * as its number of blocks, and is not full.
  */
 bool say_is_full(const char *path)
 {
@@ -198,8 +200,8 @@ int say_done(int status)
 	bool lost = ferror(stdout);
 
 	/*
-	 * The reason of an earlier failure is lost, but another write fails in
-	 * the same way.
+	 * The errno of the earlier failure is lost.  Another write sets errno
+	 * again, because it fails for the same reason.
 	 */
 	if (lost)
 		putchar('\n');

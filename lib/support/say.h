@@ -15,29 +15,35 @@ enum {
 };
 
 /*
- * Call this function first.  If standard input, output or error is closed, opens
- * its descriptor with O_PATH, so that no file opened later gets the descriptor:
- * otherwise, a report could be written into the filesystem.  Reads and writes
- * through such a descriptor still fail with EBADF.  If this function returns
- * false, do not open any file.
+ * Call this function first.  If standard input, output or error is closed,
+ * opens its descriptor with O_PATH, so that no file opened later gets the
+ * descriptor: otherwise, a report could be written into the filesystem.  Reads
+ * and writes through such a descriptor still fail with EBADF.  If this function
+ * returns false, do not open any file.
  */
 bool say_start(void);
 
 /* Prints "tool: SENTENCE". @fmt has no newline at its end. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether a limit on the file size (ulimit -f) can be the reason of @err. */
+/*
+ * Returns whether a limit on the file size (ulimit -f) can be the reason for
+ * @err.
+ */
 bool say_is_limited(errcode_t err);
 
-/* Returns the text of @err, or of the effect of a limit on the file size. */
+/*
+ * Returns the text of @err.  If say_is_limited(@err), the text names the limit
+ * on the file size.
+ */
 const char *say_why(errcode_t err);
 
-/* Prints "tool: TARGET: WHAT: why", with why from say_why(). */
+/* Prints "tool: TARGET: WHAT: why", where why is the text of say_why(). */
 void say_error(const char *target, const char *what, errcode_t err);
 
 /*
- * As say_error(), for a failed write to the device or image @path.  If the disk
- * that contains the image is full, prints the remedy as well.
+ * Prints a failed write to the device or image @path like say_error().  If the
+ * disk that contains the image is full, also prints the remedy.
  */
 void say_write_error(const char *target, const char *path, const char *what,
 		     errcode_t err);
@@ -45,16 +51,19 @@ void say_write_error(const char *target, const char *path, const char *what,
 /* Whether @path is a file on a disk that is full. */
 bool say_is_full(const char *path);
 
-/* As say_error(), for a failure of the library; WHAT is the detail of @e. */
+/*
+ * Prints a failure of the library like say_error(), with the detail of @e as
+ * WHAT.
+ */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 
 /*
- * Whether @err means that the filesystem is damaged, or was changed by another
- * program meanwhile.
+ * Returns whether @err means that the filesystem is damaged, or that another
+ * program has changed it.
  */
 bool say_is_damage(errcode_t err);
 
-/* Whether @err is one of the errors for a lack of memory. */
+/* Returns whether @err is an error for a lack of memory. */
 bool say_is_no_memory(errcode_t err);
 
 /* Reports that @option cannot be used on a mounted filesystem. */
@@ -70,8 +79,9 @@ void say_tunable(const char *target, const char *where, errcode_t err);
 void say_reads(const char *target, const struct e4l *e);
 
 /*
- * Flushes stdout, which reveals a full disk or a broken pipe.  Returns @status,
- * or STATUS_FAILED after printing an error.
+ * Flushes stdout, which reveals a full disk or a broken pipe.  If everything
+ * was written, returns @status.  Otherwise, prints an error and returns
+ * STATUS_FAILED.
  */
 int say_done(int status);
 

@@ -147,8 +147,8 @@ const char *const skip_kinds[E4L_SKIP_KINDS] = {
 };
 
 /*
- * The unit of skipped objects and the unit of their possible savings: singular
- * and plural.
+ * Nouns for skipped objects, and for what repacking them could have saved:
+ * singular and plural.
  */
 static const struct {
 	const char *one, *many, *saved_one, *saved_many;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <e4layout/e4layout.h>
 
-/* A reason: its name in JSON, and its text. */
+/* A reason for skipping files: its name in JSON, and its text. */
 struct skip_text {
 	const char *code, *text;
 	/* the option that would include the file, or NULL */

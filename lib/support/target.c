@@ -69,7 +69,10 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 	if ((err == EXT2_ET_BAD_MAGIC || err == EXT2_ET_SHORT_READ) &&
 	    target_say_what_it_is(t, err))
 		return;
-	/* e2undo also restores the MMP block */
+	/*
+	 * No advice about the MMP block is needed, because e2undo restores the
+	 * MMP block, too.
+	 */
 	if (err == E4L_ET_MMP_KEPT && undo_guard_changed())
 		return;
 	if (err != E4L_ET_MMP_KEPT && undo_guard_failed())
@@ -89,7 +92,7 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 
 /* --------------------------------------------------------------------- open */
 
-/* Sets the names in commands.  Returns false after printing an error. */
+/* Sets @device_word and @e2fs_words. Returns false after printing an error. */
 static bool name_for_shell(struct target *t)
 {
 	t->device_word = e4l_shell_word(t->device);
@@ -221,7 +224,8 @@ static errcode_t still_ours(void *priv)
 }
 
 /*
- * Returns true if @err of undo_guard_setup() is 0; otherwise prints the error.
+ * If @err, an error of creating the undo file @file, is 0, returns true.
+ * Otherwise, prints the error and returns false.
  */
 static bool has_undo(const char *file, errcode_t err)
 {
@@ -397,7 +401,10 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 
 /* ------------------------------------------------------------------ errors */
 
-/* e2fsck keeps the number of an inode that is not a journal. */
+/*
+ * e2fsck does not correct the number of the journal inode if that inode is not
+ * a journal.
+ */
 static bool has_wrong_journal(const struct target *t, errcode_t err)
 {
 	ext2_ino_t ino = t->fs->super->s_journal_inum;

@@ -19,7 +19,7 @@ struct e4l_hold;
 /* Advice for a file that contains no filesystem. */
 enum target_hint {
 	TARGET_NO_HINT,
-	TARGET_HINT_LAYOUT,	/* e4frag reports the layout of the file itself */
+	TARGET_HINT_LAYOUT,	/* e4frag reports the layout of the file */
 	TARGET_HINT_ARCHIVE,	/* mke4fs reads an archive with -d */
 };
 
@@ -31,14 +31,17 @@ struct target {
 	uint64_t end_bytes;
 	/* path of the given directory or file in the filesystem; NULL: none */
 	char *subtree;
-	/* @device, and its filesystem, in commands that messages recommend */
+	/*
+	 * shell words for @device and for its filesystem, for commands in
+	 * messages
+	 */
 	char *device_word, *e2fs_words;
 	bool is_dir;		/* @name is a mount point */
 	enum target_hint hint;
 	const struct target_undo *undo;	/* set by target_open_change() */
 	/* NULL after target_open_check() and target_claim() */
 	struct e4l *e;
-	/* belongs to @e, or to this struct if @e is NULL */
+	/* If @e is NULL, this struct owns @hold; otherwise, @e owns @hold. */
 	struct e4l_hold *hold;
 	ext2_filsys fs;
 	/* Borrowed from @hold or @e: */
@@ -50,50 +53,52 @@ struct target {
 };
 
 /*
- * Opens @name, or partition @partition of it (0: no partition), for reading.
- * On failure, prints why and returns false; @t must not be closed then.  Unless
- * @quiet, prints a note if the filesystem is mounted or has a journal to
- * replay, because the report can lack the latest changes.
+ * Opens @name for reading; if @partition is not 0, opens that partition of
+ * @name.  On failure, prints why and returns false; @t must not be closed then.
+ * If @quiet is false and the filesystem is mounted or has a journal to replay,
+ * prints a note, because the report can lack the latest changes.
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
 
 /*
- * As target_open_read().  If @name is a regular file on a mounted ext4
- * filesystem, but no filesystem, recommends the command of e4frag that reports
- * its layout.
+ * Like target_open_read().  If @name is a regular file on a mounted ext4
+ * filesystem and contains no filesystem, the error message recommends the
+ * e4frag command that reports the layout of the file.
  */
 bool target_open_report(struct target *t, const char *name, uint64_t partition,
 			bool quiet);
 
 /*
  * Returns true if @name is a regular file on a mounted ext4 filesystem, and
- * contains neither an ext2, ext3 or ext4 filesystem nor partitions: not an image,
- * but a file whose own layout is meant.
+ * contains neither an ext2, ext3 or ext4 filesystem nor partitions.  Such a
+ * file is not an image; e4frag reports the layout of the file itself.
  */
 bool target_is_file(const char *name);
 
 /*
- * As target_open_read() with @quiet, for the mounted filesystem on which the file
- * or directory @name lies; @t->subtree is its path there.
+ * Like target_open_read() with @quiet, for the mounted filesystem that contains
+ * the file or directory @name.  @t->subtree is the path of @name in that
+ * filesystem.
  */
 bool target_open_around(struct target *t, const char *name);
 
 /*
- * Returns the path of the file or directory @name in the mounted filesystem @t,
- * to be freed, or NULL after printing an error: another filesystem, or no such
- * file.
+ * Returns the path of the file or directory @name in the mounted filesystem @t;
+ * the caller frees the path.  If @name does not exist or is on another
+ * filesystem, prints an error and returns NULL.
  */
 char *locate_inside(const struct target *t, const char *name);
 
 /*
- * As target_open_read(), for a source that must not change until
- * target_close().  Refuses a source that is mounted anywhere or attached, and
- * takes a shared lock; @t->lock_fd is open for reading.
+ * Like target_open_read(), for a source that must not change until
+ * target_close().  Refuses a source that is mounted or attached to a loop
+ * device, and takes a shared lock on the source.  @t->lock_fd is open for
+ * reading.
  */
 bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
-/* The damaged parts of a filesystem that was opened nevertheless. */
+/* Damage that target_open_check() found when it opened a filesystem. */
 struct target_doubt {
 	errcode_t super;	/* error of the primary superblock; 0: valid */
 	/* error of the primary group descriptors; 0: valid */
@@ -103,12 +108,14 @@ struct target_doubt {
 };
 
 /*
- * Opens @name for a check.  Like target_open_read(), but uses the first backup
- * of the superblock and of the group descriptors if the primary ones are
- * damaged, as e2fsck does; *@doubt returns the errors.  Refuses all unknown
- * features, also those that permit reading.  Also opens the device of an
- * external journal.  If the device is missing, @t->journal is NULL, and, unless
- * @quiet, a message is printed.
+ * Opens @name for a check, like target_open_read().  If the primary superblock
+ * or the primary group descriptors are damaged, uses their first backup, as
+ * e2fsck does; *@doubt returns the errors.  Refuses every unknown feature, even
+ * if it permits reading.
+ *
+ * If the filesystem has an external journal, also opens the journal's device.
+ * If that device is missing, @t->journal is NULL, and a message is printed
+ * unless @quiet is true.
  */
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       bool quiet, struct target_doubt *doubt);
@@ -120,63 +127,63 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 errcode_t target_new_context(const struct target *t, struct e4l **e);
 
 /*
- * Returns true, after printing the reason, if the open target @t has a feature
- * or a name encoding that this version cannot check.
+ * If this version cannot check a feature or the name encoding of the open
+ * target @t, prints the reason and returns true.
  */
 bool target_is_strange(const struct target *t);
 
 /*
- * Takes the device or file @name from @offset_bytes on, to overwrite it
- * completely.  Refuses a device in use, and keeps other programs away until
- * target_release().  Returns false after printing an error.
+ * Locks the device or file @name, which the caller will overwrite completely
+ * from @offset_bytes on.  Refuses a device in use, and keeps other programs
+ * from using it until target_release().  Returns false after printing an error.
  */
 bool target_claim(struct target *t, const char *name, uint64_t offset_bytes);
 void target_release(struct target *t);
 
 /*
- * Returns true, after printing a message, if the regular file @path is attached
- * to a loop device or mounted, or if this cannot be determined: such a file
- * must not be replaced.
+ * If the regular file @path is attached to a loop device or mounted, or if this
+ * cannot be determined, prints a message and returns true.  Such a file must
+ * not be replaced.
  */
 bool target_is_attached(const char *path);
 
-/* Protection of a change in addition to the journal. */
+/* How to protect a change to a filesystem without a journal. */
 struct target_undo {
 	/* undo file for e2undo(8); NULL: no undo file */
 	const char *file;
-	bool none;		/* no protection is required */
+	bool none;		/* permits a change without any protection */
 };
 
 /*
  * Opens @name exclusively, to change it in transactions.  Before anything is
  * written, refuses every state that makes a change unsafe, and prints the
  * remedy.  A filesystem without a journal is refused unless @undo permits the
- * change; @undo is borrowed until target_close().  Old contents are recorded to
- * the undo file, which must not exist.
+ * change.  If @undo names an undo file, old contents are recorded to that file,
+ * which must not exist.  @undo is borrowed until target_close().
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo);
 
 /*
- * Returns whether a mounted filesystem may be changed: false, after printing a
- * message, if the filesystem has recorded errors.
+ * Returns whether a mounted filesystem may be changed.  If the filesystem has
+ * recorded errors, prints a message and returns false.
  */
 bool target_has_no_errors(const struct target *t);
 
 /*
- * Opens @name for reading, to plan a change: refuses the same states as
- * target_open_change(), with the same messages.  A directory of a mounted
- * filesystem is opened as by target_open_read(), and refused only if the
- * filesystem has recorded errors.
+ * Opens @name for reading, to plan a change.  Refuses what target_open_change()
+ * refuses, with the same messages.  A directory of a mounted filesystem is
+ * opened as by target_open_read(), and is refused only if the filesystem has
+ * recorded errors.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);
 
 /*
- * Returns whether no other program uses @t (a source, a claimed target, or a
- * target open for changes), and whether a source is unchanged.  Otherwise
- * prints a message and returns false.  Always true for a target open for
- * reading.
+ * If another program uses @t, or if @t is a source and was changed, prints a
+ * message and returns false.  Otherwise, returns true.  @t is a source, a
+ * claimed target or a target open for changes; a target open for reading always
+ * gives true.
  */
 bool target_is_ours(const struct target *t);
 
@@ -185,31 +192,31 @@ bool target_is_used(const struct target *t);
 
 /*
  * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()
- * does; the caller frees it.  Without paths, *@ret is NULL.  If @t was given as
- * a mount point, paths may begin with the mount point, which is removed.  If
- * *@said is true, the error is caused by a path and has been printed.
+ * does; the caller frees it.  If @n is 0, *@ret is NULL.  If @t was given as a
+ * mount point, a path may begin with the mount point.  If a path causes the
+ * error, prints the error and sets *@said to true.
  */
 errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 const char **paths, size_t n,
 			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
- * As target_subtree(); but without paths, and if @t was given as a directory,
- * the bitmap is of that directory.
+ * Like target_subtree().  If @n is 0 and @t was given as a directory or file
+ * below the mount point, the bitmap contains that directory or file.
  */
 errcode_t target_only(const struct target *t, struct e4l *e,
 		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,
 		      bool *said);
 
 /*
- * As say_e4l(); but if @err means damage or a journal that needs recovery, with
- * the command of e2fsck to run.
+ * Prints a failure of the library like say_e4l().  If @err means damage or a
+ * journal that needs recovery, the message contains the command to run.
  */
 void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err);
 
 /*
- * Closes @t and frees its memory; libext2fs writes nothing at this point.
- * Returns false after printing the error.  If the undo file failed
+ * Closes @t and frees its memory; libext2fs writes nothing at this point.  On
+ * failure, prints the error and returns false.  If writing the undo file failed
  * (undo_guard_failed()), the message contains the remedy.
  */
 bool target_close(struct target *t);

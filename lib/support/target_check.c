@@ -17,8 +17,8 @@ static errcode_t open_copy(struct target *t, blk64_t super,
 }
 
 /*
- * Opens the first backup superblock.  Tries, for each block size, the place
- * where mke2fs writes this backup.
+ * Opens the first backup superblock.  The block size is unknown: for each block
+ * size, tries the block to which mke2fs writes this backup.
  */
 static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 {
@@ -36,8 +36,8 @@ static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 }
 
 /*
- * Opens the first backup at the place that the primary superblock implies, or
- * else the primary superblock again.
+ * Opens the first backup superblock in the block that the primary superblock
+ * implies.  If this fails, opens the primary superblock again.
  */
 static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 {
@@ -60,7 +60,10 @@ static bool has_doubtful_super(errcode_t err)
 	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
 }
 
-/* Opens a backup if there is no filesystem at the start of the device. */
+/*
+ * Opens a backup superblock, because opening the primary superblock failed with
+ * doubt->super.
+ */
 static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 {
 	errcode_t err = doubt->super;
@@ -72,7 +75,7 @@ static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 		if (!say_is_no_memory(err))
 			err = doubt->super;
 	}
-	/* e4l_peek() prints the reason if @err is not a lack of memory */
+	/* If e4l_peek() fails, it has printed the reason. */
 	if (say_is_no_memory(err) || !e4l_peek(t->hold, 0))
 		e4l_tell_open_error(t->hold, err);
 	return false;
@@ -114,7 +117,8 @@ bool target_is_strange(const struct target *t)
 
 /*
  * Opens the device of an external journal.  If the device is missing, the
- * filesystem is checked without it.  False: no memory.
+ * filesystem is checked without the journal.  Returns false if there is no
+ * memory.
  */
 static bool open_journal(struct target *t, bool quiet)
 {

@@ -7,21 +7,21 @@
 #include "target.h"
 
 /*
- * Sets @t by @name.  Returns false, with nothing to free, after printing an
- * error.
+ * Initializes @t for the target @name.  On failure, prints an error and returns
+ * false; nothing must be freed then.
  */
 bool target_locate(struct target *t, const char *name, uint64_t partition);
 
 /*
- * Determines the users of the target.  Returns false after printing why the
- * target cannot be used; @t must be freed in either case.
+ * Determines which programs use the target.  Returns false after printing why
+ * the target cannot be used; @t must be freed in either case.
  */
 bool target_look(struct target *t);
 
 /*
- * Describes a target that is not a filesystem, or is too short for one: opening
- * failed with @err.  Returns false if there is nothing to add to the library's
- * message.
+ * Describes a target for which opening failed with @err, because it is not a
+ * filesystem or is too short for one.  Returns false if nothing was printed, so
+ * that the library's message must be printed.
  */
 bool target_say_what_it_is(const struct target *t, errcode_t err);
 
@@ -29,15 +29,15 @@ bool target_say_what_it_is(const struct target *t, errcode_t err);
 void target_note_age(const struct target *t);
 
 /*
- * Prints the library's @sentence about the target @priv in the form of the
- * tools' messages.
+ * Prints the library's @sentence about the target @priv as a message of the
+ * tool.
  */
 void target_tell(const char *sentence, errcode_t err, void *priv);
 
 /* Frees a target that is not open. */
 void target_free(struct target *t);
 
-/* Closes a target opened by target_open_check(); its names stay valid. */
+/* Closes a target opened by target_open_check(). The names in @t stay valid. */
 errcode_t target_close_check(struct target *t);
 
 #endif

@@ -38,7 +38,10 @@ static const struct container {
 	{ "<<< ", "a VDI image", QEMU_NBD },
 	{ "\x3a\xff\x26\xed", "an Android sparse image",
 	  "run simg2img $ @, and use @" },
-	/* given a name, these programs require a known suffix */
+	/*
+	 * Use standard input, because these programs refuse a file name without
+	 * a known suffix.
+	 */
 	{ "\x1f\x8b", COMPRESSED, "run gunzip <$ >@, and use @" },
 	{ "BZh", COMPRESSED, "run bunzip2 <$ >@, and use @" },
 	{ "\xfd" "7zXZ", COMPRESSED, "run unxz <$ >@, and use @" },
@@ -67,7 +70,10 @@ static const struct container *container_of(const struct target *t)
 	return NULL;
 }
 
-/* Returns the name of a file that does not exist, as a word. NULL: no memory. */
+/*
+ * Returns the name of a file that does not exist, as a word of a shell command.
+ * NULL: no memory.
+ */
 static char *name_new_file(const char *device)
 {
 	char *name = NULL, *longer, *word;
@@ -150,8 +156,8 @@ bool target_is_file(const char *name)
 }
 
 /*
- * If the target is an ordinary file on an ext4 filesystem, recommends e4frag
- * with its path.  Returns false if it is not.
+ * If the target is a regular file on a mounted ext4 filesystem, recommends
+ * e4frag with the file's path.  Otherwise, returns false.
  */
 static bool say_layout_of_file(const struct target *t)
 {

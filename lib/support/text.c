@@ -45,7 +45,9 @@ static unsigned int utf8_decode(const unsigned char *s, size_t len,
 	return n;
 }
 
-/* Whether the character would change the appearance of the rest of the line. */
+/*
+ * Returns whether the character affects how the rest of the line is displayed.
+ */
 static bool is_control(uint32_t ch)
 {
 	return ch < 0x20 || (ch >= 0x7f && ch < 0xa0) ||
@@ -118,7 +120,7 @@ void text_puts(FILE *out, const char *name)
 /* ------------------------------------------------------------------- tables */
 
 #define CUT "..."
-/* Other columns are omitted until the last column has this width. */
+/* Columns are omitted until the last column is at least this wide. */
 #define LEAST_NAME 20
 
 /* Returns how many columns of a terminal the character takes. */
@@ -140,8 +142,9 @@ static unsigned int columns_of(uint32_t ch)
 }
 
 /*
- * Returns the length in bytes of the first character or \xNN of the escaped
- * text @text, which must not be cut.  *@columns: its width on a terminal.
+ * Returns the length in bytes of the first unit of the escaped text @text: a
+ * character, or a \xNN that must not be split.  Sets *@columns to the width of
+ * the unit on a terminal.
  */
 static size_t next_piece(const char *text, unsigned int *columns)
 {
@@ -165,8 +168,8 @@ static unsigned int text_columns(const char *text)
 }
 
 /*
- * Prints the end of @text, because the end of a path is more useful than its
- * start.
+ * If @text is wider than @room columns, prints only its end, because the end of
+ * a path is more useful than its start.
  */
 static void print_cut(FILE *out, const char *text, unsigned int room)
 {
@@ -197,7 +200,10 @@ static void print_cell(FILE *out, const struct table_column *column,
 		putc('\n', out);
 }
 
-/* Returns the total width of the columns; width -1: omitted. */
+/*
+ * Returns the total width of the columns.  A width of -1 marks an omitted
+ * column.
+ */
 static unsigned int width_of(const int *width, unsigned int n)
 {
 	unsigned int all = 0, c;
@@ -309,7 +315,7 @@ unsigned int text_limit(FILE *out)
 	return UINT_MAX;
 }
 
-/* The target of a memory stream. */
+/* The buffer of a stream of text_open(). */
 struct text_sink {
 	char **text;
 	size_t *n, max;

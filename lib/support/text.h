@@ -8,11 +8,12 @@
 #include <stdio.h>
 
 /*
- * File names are bytes.  In a report, a backslash, and each byte that is not
- * part of valid UTF-8, is written as \xNN (two lower-case hexadecimal digits):
- * replacing each \xNN by its byte gives the name.  Text for people also has
- * control characters in this form (C0, C1, DEL, and the line and direction
- * controls of Unicode); JSON has its own escapes for them.
+ * File names are bytes.  In a report, a backslash is written as \x5c, and each
+ * byte that is not part of valid UTF-8 as \xNN (two lower-case hexadecimal
+ * digits).  Replacing each \xNN by its byte gives the name.  In text for
+ * people, each byte of a control character (C0, C1, DEL, and the line and
+ * direction controls of Unicode) is written as \xNN, too.  JSON has its own
+ * escapes for control characters.
  */
 enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
 
@@ -28,7 +29,7 @@ void text_puts(FILE *out, const char *name);
 
 /*
  * Returns the length in bytes of the first character of the @len (at least 1)
- * bytes at @name.  *@odd: each of these bytes is written as \xNN.
+ * bytes at @name.  Sets *@odd to whether these bytes must be written as \xNN.
  */
 unsigned int text_char(const char *name, size_t len, enum text_for use,
 		       bool *odd);
@@ -42,48 +43,53 @@ char *text_hex(const char *bytes, size_t n, char *to);
 
 struct table_column {
 	const char *title;
-	/* aligned to the left; numbers are aligned to the right */
+	/* align to the left; numbers are aligned to the right */
 	bool left;
-	bool cut;	/* shortened if the terminal is too narrow */
+	bool cut;	/* shorten the text if the terminal is too narrow */
 	/*
-	 * If the terminal is too narrow, columns are omitted before the last
-	 * column is shortened, the highest number first; 0: never omitted.
+	 * If the terminal is too narrow, columns are omitted in the order of
+	 * this number, the highest number first.  0 means never.  The last
+	 * column is shortened only if this is not enough.
 	 */
 	unsigned int drop;
 };
 
 /*
  * Returns the text of a cell, in @buf or in memory that stays valid until the
- * next call.  Called twice for each cell: to measure, and to print.
+ * next call.  table_print() calls this function twice for each cell: to measure
+ * it, and to print it.
  */
 typedef const char *table_cell(size_t row, unsigned int column,
 			       char buf[TABLE_CELL], const void *priv);
 
 /*
- * Prints the titles and @rows rows, indented by two columns.  Widths are
- * counted in bytes; names belong in the last column, which is not padded if it
- * is aligned to the left.
+ * Prints the titles and @rows rows, indented by two columns.  The width of a
+ * column is counted in bytes unless @cut is set.  File names belong in the last
+ * column.  If the last column is aligned to the left, it is not padded.
  */
 void table_print(FILE *out, const struct table_column *columns,
 		 unsigned int n_columns, size_t rows, table_cell *cell,
 		 const void *priv);
 
 /*
- * Returns the width of a line on @out: of the terminal, or of COLUMNS in the
- * environment if @out is not a terminal; otherwise UINT_MAX.
+ * Returns the width of a line on @out.  If @out is a terminal, or is stdout and
+ * COLUMNS is set in the environment, returns text_width().  Otherwise, returns
+ * UINT_MAX.
  */
 unsigned int text_limit(FILE *out);
 
 /*
- * Returns the columns of the terminal @fd, or of COLUMNS in the environment, or
- * 80.  The result is from 1 to 1024.
+ * Returns the number of columns of the terminal @fd, from 1 to 1024.  If @fd is
+ * not a terminal, returns COLUMNS of the environment, or 80 if COLUMNS is not
+ * set.
  */
 unsigned int text_width(int fd);
 
 /*
- * Opens a memory stream.  Unlike with open_memstream(), text that is lost for
- * lack of memory is reported by text_close().  NULL: no memory.  After
- * text_close(), *@text has @n bytes, and the caller frees it.
+ * Opens a stream that writes to memory.  NULL: no memory.  After text_close(),
+ * *@text has *@n bytes, and the caller frees it.  Unlike open_memstream(), this
+ * stream reports text that was lost for lack of memory: text_close() then
+ * returns false.
  */
 FILE *text_open(char **text, size_t *n);
 /*
@@ -93,8 +99,8 @@ FILE *text_open(char **text, size_t *n);
 bool text_close(FILE *out);
 
 /*
- * Draws @part / @whole as a bar of @width characters to @buf, terminated.
- * Returns @buf.
+ * Draws the fraction @part / @whole to @buf as a bar, where @width characters
+ * represent the whole.  Returns @buf, which ends with a 0 byte.
  */
 const char *text_bar(double part, double whole, unsigned int width, char *buf);
 

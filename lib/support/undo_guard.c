@@ -51,14 +51,14 @@ static struct {
 	/* block of the next record; 0: no record yet */
 	unsigned long long next;
 	struct undo_header header;
-	struct ext2_super_block super;	/* as found or as written last */
+	struct ext2_super_block super;	/* as read or last written */
 	bool super_known;
 	/*
-	 * writes of keys to the undo file: for each block, the last write
-	 * counts
+	 * Waiting writes of keys to the undo file.  A later write to the same
+	 * block replaces the earlier write.
 	 */
 	struct chunk *keys;
-	/* records have been written that are not durable yet */
+	/* some written records are not durable yet */
 	bool recorded;
 	struct chunk *writes, **end;	/* writes to the device, in order */
 	size_t n_writes, bytes;
@@ -68,7 +68,7 @@ static struct {
 	/* the device was changed, apart from the MMP block */
 	bool changed;
 	errcode_t failed, undo_failed;
-	/* looks for other users of the device; NULL: no check */
+	/* checks for other users of the device; NULL: no check */
 	errcode_t (*look)(void *priv);
 	void *look_priv;
 } guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -133,8 +133,9 @@ static void drop_writes(void)
 /* ------------------------------------------------------------ the undo file */
 
 /*
- * Writes the header with the superblock that was found or written last.  e2undo
- * compares it with the device's superblock, to detect later changes.
+ * Writes the header of the undo file, and a copy of the device's superblock.
+ * e2undo compares the copy with the superblock on the device, to detect later
+ * changes.
  */
 static errcode_t stamp(void)
 {
@@ -194,7 +195,8 @@ static errcode_t put_index(void)
 }
 
 /*
- * Makes the records durable, then the keys, then the header and the superblock.
+ * Makes the records in the undo file durable, then the keys, and then the
+ * header and the copy of the superblock.
  */
 static errcode_t settle(void)
 {
@@ -210,9 +212,9 @@ static errcode_t settle(void)
 }
 
 /*
- * Whether a write to block @blk of the undo file contains keys.  undo_io only
- * appends records, and skips a block for the keys of the following records.  A
- * write before the end of the last record is therefore a write of keys.
+ * Returns whether a write to block @blk of the undo file contains keys. undo_io
+ * appends records, and skips one block for the keys of the records that follow.
+ * A write before the end of the last record is therefore a write of keys.
  */
 static bool is_keys(unsigned long long blk)
 {
@@ -287,8 +289,8 @@ static errcode_t look(void)
 }
 
 /*
- * Writes all waiting writes to the device, after the replaced contents are
- * durable.
+ * Makes the old contents in the undo file durable, and then writes all waiting
+ * writes to the device.
  */
 static errcode_t drain(void)
 {
@@ -334,7 +336,7 @@ static errcode_t drain_locked(void)
 	return err;
 }
 
-/* Overlays the waiting writes on data that was read from the device. */
+/* Applies the waiting writes to data that was read from the device. */
 static void overlay(unsigned long long at, size_t len, uint8_t *data)
 {
 	const struct chunk *c;
@@ -370,10 +372,7 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
-/*
- * undo_io opens its file twice, and does not notice if it cannot create the
- * file.
- */
+/* undo_io opens the undo file twice, and ignores a failure to create it. */
 errcode_t undo_guard_try(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -390,7 +389,10 @@ errcode_t undo_guard_try(const char *path)
 	return err;
 }
 
-/* Closes @io if undo_io cannot use it. */
+/*
+ * Prepares @io for undo_io.  For the device, also checks that the undo file can
+ * be created.  On failure, closes @io.
+ */
 static errcode_t prepare(io_channel io, bool undo)
 {
 	errcode_t err = io_channel_set_blksize(io, UNIT);
@@ -423,7 +425,7 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 		free(io);
 		return err;
 	}
-	/* an error means that the channel has no cache */
+	/* Ignore an error, which means that the channel has no cache. */
 	io_channel_set_options(*place, "cache=off");
 	io->private_data = *place;
 	io->magic = EXT2_ET_MAGIC_IO_CHANNEL;

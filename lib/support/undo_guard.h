@@ -5,16 +5,17 @@
  * power failure or an I/O error.  With the guard:
  *
  * - The records of the undo file are durable before the device is written.
- *   Writes wait in memory until a flush, or until there are many, because
- *   writing them out costs three flushes of the undo file.
+ *   Writes wait in memory until a flush, or until there are many, because each
+ *   write to the device requires three flushes of the undo file.
  *
- * - The undo file never refers to missing records: first the old contents, then
- *   the keys, then the header are written, with a flush after each, because
- *   e2undo -f restores everything that the keys refer to.
+ * - The undo file never refers to missing records, because e2undo -f restores
+ *   everything that the keys refer to.  The guard writes the old contents, then
+ *   the keys, and then the header, with a flush after each.
  *
- * - Except between the two writes of the superblock, the undo file has the
- *   superblock of the device: e2undo UNDO DEVICE works after a kill, and
- *   refuses a filesystem that another program has changed since.
+ * - The undo file contains a copy of the device's superblock.  The two differ
+ *   only while a superblock and its copy are written.  e2undo UNDO DEVICE
+ *   therefore works after a kill, and refuses a filesystem that another program
+ *   has changed.
  *
  * - Before the device is written, the guard checks whether another program uses
  *   the device.
@@ -22,12 +23,14 @@
  * - After an error, nothing is written except the MMP block when MMP is
  *   released.
  *
- * - An undo file without records is removed when it is closed.
+ * - If the device was not changed, apart from its MMP block, the undo file is
+ *   removed when it is closed.
  *
  * After a crash, e2undo UNDO DEVICE and then e2fsck -fy DEVICE restore the
- * filesystem.  If e2undo reports that the superblock does not match, because
- * the crash came between the two writes, e2undo -f restores it; after a mount
- * or a check, e2undo -f would destroy the filesystem.
+ * filesystem.  If the crash came between the writes of the superblock and its
+ * copy, e2undo reports that the superblock does not match, and e2undo -f
+ * restores the filesystem.  After a mount or a check, e2undo -f would destroy
+ * the filesystem.
  */
 #ifndef SUPPORT_UNDO_GUARD_H
 #define SUPPORT_UNDO_GUARD_H
@@ -37,34 +40,34 @@
 #include <ext2fs/ext2fs.h>
 
 /*
- * Makes undo_io_manager record to @undo_file and stack on the guard, which
- * stacks on @below (normally unix_io_manager).  Call this function before the
- * filesystem is opened through undo_io_manager; only one filesystem can be
- * open.  @undo_file is copied.  Errors: EEXIST, and errors of creating the
- * file.
+ * Makes undo_io_manager record to @undo_file and use the guard as its backing
+ * manager; the guard uses @below (normally unix_io_manager).  Call this
+ * function before the filesystem is opened through undo_io_manager; only one
+ * filesystem can be open.  @undo_file is copied.  Errors: EEXIST, ENOMEM, and
+ * errors of creating the file.
  */
 errcode_t undo_guard_setup(const char *undo_file, io_manager below);
 
 /*
- * Checks whether the undo file could be created; the file does not exist
- * afterwards.  Errors as for undo_guard_setup().
+ * Checks whether the undo file can be created, by creating and removing it.
+ * Errors: EEXIST, and errors of creating or removing the file.
  */
 errcode_t undo_guard_try(const char *undo_file);
 
 /*
- * Sets a function that is called with @priv before waiting writes go to the
- * device.  If it returns an error, nothing more is written.  Call this function
- * when the filesystem is open.
+ * Sets a function that is called with @priv before waiting writes are written
+ * to the device.  If @look returns an error, nothing more is written.  Call
+ * this function when the filesystem is open.
  */
 void undo_guard_look(errcode_t (*look)(void *priv), void *priv);
 
-/* Returns the error of writing the undo file, or 0. */
+/* Returns the error if writing the undo file has failed, otherwise 0. */
 errcode_t undo_guard_failed(void);
 
 /* Returns the undo file as a word of a shell command. */
 const char *undo_guard_word(void);
 
-/* Whether the device has been written to, apart from its MMP block. */
+/* Returns whether the device has been written to, apart from its MMP block. */
 bool undo_guard_changed(void);
 
 #endif

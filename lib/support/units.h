@@ -24,7 +24,8 @@ bool units_parse_size(const char *text, uint64_t *bytes);
 /* A size, or a share of a size that is not known yet. */
 struct units_share {
 	uint64_t bytes;
-	uint32_t parts;		/* of UNITS_WHOLE; 0: @bytes is the size */
+	/* millionths of the whole; if 0, @bytes is the size */
+	uint32_t parts;
 };
 
 /*
@@ -33,7 +34,7 @@ struct units_share {
  */
 bool units_parse_share(const char *text, struct units_share *share);
 
-/* Returns the size in bytes if the whole has @all_bytes. */
+/* Returns the size in bytes of @share, if the whole has @all_bytes. */
 uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 
 /*
@@ -43,8 +44,8 @@ uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 bool units_parse_count(const char *text, uint64_t *count);
 
 /*
- * Formats a size with two or more significant digits, or exactly: "512 B", "4
- * KiB", "1.5 GiB".  Returns @buf.
+ * Formats a size such as "512 B", "4 KiB" or "1.5 GiB".  If the size is
+ * rounded, at least two digits are significant.  Returns @buf.
  */
 const char *units_size(uint64_t bytes, char buf[UNITS_LEN]);
 

@@ -16,8 +16,8 @@
 #define ADVICE_LEN	(6 * PATH_MAX + 80)
 
 /*
- * Writes ", inode N, group N, block N" to @buf, without unknown parts.  Returns
- * @buf.
+ * Writes ", inode N, group N, block N" to @buf, omitting unknown parts.
+ * Returns @buf.
  */
 static const char *describe_place(const struct finding *what,
 				  char buf[PLACE_LEN])
@@ -99,14 +99,17 @@ static bool can_be_checked(const struct target *t)
 	return !err;
 }
 
-/* Writes ": run COMMAND TARGET" to @buf, or an empty string. Returns @buf. */
+/*
+ * Writes ": run COMMAND TARGET" to @buf, or an empty string if no command fixes
+ * the finding.  Returns @buf.
+ */
 static const char *advice(const struct target *t, enum finding_id id,
 			  char buf[ADVICE_LEN])
 {
 	enum e4l_fix fix = e4l_finding_table[id].fix;
 	/*
-	 * without -y: the user has not seen all findings, and e2fsck asks
-	 * before each fix
+	 * Recommend e2fsck without -y, so that e2fsck asks before each fix: the
+	 * user has not seen all findings.
 	 */
 	const char *command = fix == E4L_FIX_FSCK ? "e2fsck -f" :
 						    fix_command(fix);

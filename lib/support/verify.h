@@ -11,26 +11,27 @@
 #include "e4layout/check/check.h"
 
 /*
- * Checks the open filesystem of @t and @e, without its layout, for a tool that
- * is about to change it.  Reads only.  Shows progress as @args request; a
+ * Checks the open filesystem of @t and @e, but not its layout, for a tool that
+ * is about to change it.  Writes nothing.  Shows progress as @args request; a
  * signal that @in receives ends the check.  Adds the findings to @found and
- * sorts it.  Returns false after printing why the filesystem cannot be checked.
+ * sorts @found.  If the filesystem cannot be checked, prints why and returns
+ * false.
  */
 bool verify_findings(const struct target *t, struct e4l *e,
 		     const struct args_common *args, struct interrupt *in,
 		     struct findings *found);
 
 /*
- * As verify_findings(), but also returns false if there are errors, after
- * printing the first error and the number of other errors.
+ * Like verify_findings().  If the filesystem has errors, also prints the first
+ * error and the number of other errors, and returns false.
  */
 bool verify_before(const struct target *t, struct e4l *e,
 		   const struct args_common *args, struct interrupt *in);
 
 /*
- * Checks the filesystem on @name, or in its partition @partition (0: no
- * partition), which must not be open.  Returns false after printing the errors,
- * or why the filesystem cannot be checked.
+ * Checks the filesystem @name; if @partition is not 0, checks that partition of
+ * @name.  The filesystem must not be open.  If it has errors or cannot be
+ * checked, prints why and returns false.
  */
 bool verify(const char *name, uint64_t partition);
 
