@@ -9,14 +9,16 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-#define REREAD_EXTENTS	(256u << 10) /* maximum number of extents per reread */
+/* extents per reread, unless one file has more */
+#define REREAD_EXTENTS	(256u << 10)
 
 /* State of the execution of the plan. */
 struct work {
 	struct e4l_maps *m;
 	struct e4l *e;
 	struct e4l_apply *a;
-	size_t begin, end; /* indexes of the current file's moves */
+	/* the current file's moves: first index, end index */
+	size_t begin, end;
 };
 
 errcode_t e4l_maps_reread(struct e4l_maps *m, struct e4l *e,
@@ -57,7 +59,10 @@ static bool should_stop(bool inside, void *priv)
 	return e4l_run_stop(((struct e4l_maps *)priv)->run, inside);
 }
 
-/* Records the savings of a step, which count after the step is committed. */
+/*
+ * Records the savings of a step.  If the step is not committed, run_plan()
+ * drops the record.
+ */
 static errcode_t note_step(struct work *w, const struct e4l_step *step)
 {
 	struct e4l_maps *m = w->m;
@@ -91,7 +96,7 @@ static errcode_t apply_step(const struct e4l_step *step, void *priv)
 	return err ? err : e4l_apply_step(w->a, step);
 }
 
-/* Applies all moves of one file in the batch, the first @n of @v. */
+/* Applies the @n moves @v: all moves of one file in a batch. */
 static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 			    size_t n, const struct e4l_reread *r)
 {
@@ -110,9 +115,9 @@ static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 }
 
 /*
- * Applies the moves from index @i to before *@end, all of one batch.  If their
- * files have too many extents for one reread, applies fewer moves and sets
- * *@end to the first remaining move.
+ * Applies the moves from index @i to *@end - 1, all of which belong to one
+ * batch.  If the files of these moves have too many extents for one reread,
+ * applies fewer moves and sets *@end to the first remaining move.
  */
 static errcode_t apply_some(struct work *w, const struct e4l_plan_move *v,
 			    size_t i, size_t *end)
@@ -147,13 +152,13 @@ static errcode_t apply_moves(struct work *w)
 			end = batch;
 			err = apply_some(w, v, i, &end);
 		}
-		/* the next batch uses the space that this batch frees */
+		/* the next batch may use space that this batch frees */
 		if (!err)
 			err = e4l_apply_commit(w->a);
 	}
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	/* commit the finished steps, unless a commit was interrupted */
+	/* commit the finished steps, unless a commit has been interrupted */
 	if (w->m->run->result->stopped)
 		err = e4l_apply_commit(w->a);
 	w->m->run->result->stopped = true;
@@ -161,8 +166,8 @@ static errcode_t apply_moves(struct work *w)
 }
 
 /*
- * Checks that the quotas of all files whose number of tree blocks changes can
- * be updated.
+ * For each file whose number of tree blocks will change, checks that the quotas
+ * can be updated.
  */
 static errcode_t check_quota(struct e4l_maps *m, struct e4l *e,
 			     struct e4l_quota *q)
@@ -248,8 +253,9 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 /* ---------------------------------------------- remaining work after a stop */
 
 /*
- * The extents that could still be saved in a file or, if none, the fragments.
- * Returns 0 if the file gets worse to help other files.
+ * Returns how many extents of a file could still be saved.  If no extent could
+ * be saved, returns how many fragments could be saved.  Returns 0 if the plan
+ * makes the file worse to help other files.
  */
 static uint64_t could_save(const struct e4l_file_change *f)
 {
@@ -312,8 +318,8 @@ static errcode_t count_left(const struct e4l_maps *m, uint64_t *files)
 }
 
 /*
- * Sets the result to the actual free space, which may differ from the planned
- * one.
+ * Replaces the planned free space in the result by the actual free space, which
+ * may differ.
  */
 static errcode_t look_at_free_space(struct e4l_maps *m, struct e4l *e)
 {

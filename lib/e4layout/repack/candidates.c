@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: selects the files that a repack may change.  Other files stay in
- * place, and the reason is reported.
+ * candidates: selects the files that a repack may change, and reports why it
+ * skips the other files.
  */
 #include "config.h"
 #include <errno.h>
@@ -46,7 +46,10 @@ static unsigned int allowed_for_dir(unsigned int flags)
 		E4L_MAY_AWAY : 0);
 }
 
-/* The changes that the inode's attributes allow. */
+/*
+ * Returns the changes (E4L_MAY_*) that the options and the inode's attributes
+ * allow.
+ */
 static unsigned int allowed_for(const struct e4l_candidates *c,
 				const struct e4l_piece *p)
 {
@@ -62,7 +65,10 @@ static unsigned int allowed_for(const struct e4l_candidates *c,
 	return allowed;
 }
 
-/* The reason to skip the file, from its inode's attributes. */
+/*
+ * Returns E4L_SKIP_NONE if the file may be changed, otherwise the reason to
+ * skip it.  Does not consider whether the file is a swap file.
+ */
 static enum e4l_skip reason_to_keep(const struct e4l_candidates *c,
 				    const struct e4l_piece *p)
 {
@@ -86,7 +92,11 @@ static void skip(const struct e4l_candidates *c, const struct e4l_piece *p,
 	e4l_run_skip(c->run, E4L_SKIP_FILE, p->ino, why, extents);
 }
 
-/* Counts splits, by the reason why their extents cannot be merged. */
+/*
+ * Numbers of splits.  @too_long: the unwritten extent is longer than the limit
+ * for zeroing; @beyond_end: the unwritten extent ends beyond the end of the
+ * file.
+ */
 struct splits {
 	uint64_t too_long, beyond_end, others;
 };
@@ -114,8 +124,8 @@ static void count_splits(const struct e4l_candidates *c,
 }
 
 /*
- * The reason to report if fragments of a file must not be moved (no
- * E4L_MAY_MOVE).
+ * Returns the reason to report for fragments of a file that has no
+ * E4L_MAY_MOVE.
  */
 static enum e4l_skip why_not_moved(const struct e4l_candidates *c)
 {
@@ -166,8 +176,8 @@ static void skip_what_is_not_asked(const struct e4l_candidates *c,
 }
 
 /*
- * The number of extents that could be saved or, if there are as few extents as
- * possible, of fragments.
+ * Returns the number of extents that could be saved.  If no extent could be
+ * saved, returns the number of fragments that could be saved.
  */
 static uint64_t could_save(const struct e4l_file_score *score)
 {
@@ -193,8 +203,8 @@ static void add_to_layout(struct e4l_candidates *c, const struct e4l_piece *p)
 }
 
 /*
- * Whether the file's content must be read to find the permitted changes,
- * because the file may be a swap file.
+ * Whether the file may be a swap file, so that its content must be read before
+ * the permitted changes are known.
  */
 static bool could_be_swap(const struct e4l_candidates *c,
 			  const struct e4l_piece *p)
@@ -227,9 +237,9 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 }
 
 /*
- * Whether the planner may move the file to improve it, and not only to help
- * other files.  This includes fragments with different states, although joining
- * them saves no extent.
+ * Whether the planner may move the file to improve the file itself, and not
+ * only to help other files.  If fragments differ in state, joining them saves
+ * no extent, but is an improvement, too.
  */
 static bool may_gain(const struct e4l_file_score *score)
 {
@@ -238,7 +248,10 @@ static bool may_gain(const struct e4l_file_score *score)
 
 /* ------------------------------------------------------ input from the scan */
 
-/* Whether the current inode exceeds the memory limit with @more extents. */
+/*
+ * Whether @more additional extents of the current inode exceed the memory
+ * limit.
+ */
 static bool is_too_large(const struct e4l_candidates *c, size_t more)
 {
 	uint64_t bytes = c->run->limits.mem_bytes / 2;

@@ -17,8 +17,9 @@
 #define E4L_MAY_ASK	0x10	/* ask e4l_candidates_may_move() before a move */
 
 /*
- * Memory per extent of a file: the extent, its share of the tree, the steps
- * that move it, and the runs that these steps free.
+ * Bytes of memory per extent of a file: the extent itself, the extent's share
+ * of the tree, the steps that move the extent, and the runs that these steps
+ * free.
  */
 #define E4L_CANDIDATE_EXTENT_BYTES 60
 
@@ -28,18 +29,20 @@ struct e4l_candidates {
 	struct e4l *e;
 	struct e4l_repack_run *run;
 	/*
-	 * Receives the current file, with all its extents, which are valid
-	 * during the call; @allowed (E4L_MAY_*) may be 0.
+	 * Called for each file that is not skipped.  @c->extents has all
+	 * extents of the file and is valid during the call.  @allowed
+	 * (E4L_MAY_*) may be 0.
 	 */
 	errcode_t (*offer)(const struct e4l_candidates *c,
 			   const struct e4l_piece *p, unsigned int allowed,
 			   void *priv);
 	void *priv;
-	struct e4l_layout layout;	/* sums of the selected files so far */
+	struct e4l_layout layout; /* sums over the selected files so far */
 	bool damaged;			/* a damaged structure was skipped */
 	/*
-	 * all extents and tree blocks of the current inode; the scan's arrays,
-	 * or own copies
+	 * all extents and tree blocks of the current inode: arrays of the scan
+	 * if the inode has one piece, @own_extents and @own_tree if it has
+	 * several pieces, or copies of a waiting inode
 	 */
 	const struct e4l_extent *extents;
 	size_t n_extents, max_extents;
@@ -47,10 +50,11 @@ struct e4l_candidates {
 	size_t n_tree, max_tree;
 	struct e4l_extent *own_extents;
 	struct e4l_tree_block *own_tree;
-	bool too_large;	/* more extents than the memory limit allows */
+	bool too_large;	/* the inode's extents exceed the memory limit */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	bool asked; /* the file was read to detect a swap file: see @why */
+	/* the file has been read; @why is set if it is a swap file */
+	bool asked;
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
 	size_t n_waiting, waiting_bytes;
@@ -65,32 +69,37 @@ void e4l_candidates_end(struct e4l_candidates *c);
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
-/* Ends an inode after its last piece; @score is its total. */
+/* Ends an inode after its last piece.  @score is the score of all pieces. */
 errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_piece *last,
 			       const struct e4l_file_score *score);
 
 /*
- * Ends the scan: offers the waiting inodes, and frees the pieces.
- * E4L_ET_DAMAGED: a damaged structure was skipped.
+ * Ends the scan: settles the waiting inodes, and frees the pieces.  Returns
+ * E4L_ET_DAMAGED if a damaged structure was skipped.
  */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 
 /*
- * Whether a file with E4L_MAY_ASK may be relocated.  Reads the file, which the
- * scan has not done, to make sure that it is no swap file.
+ * Whether a file with E4L_MAY_ASK may be relocated.  Unless the user allows
+ * swap files to be moved, reads the file to make sure that it is not a swap
+ * file: the scan has not read it.
  */
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n);
 
 /* ------------------------------------------------------------- waiting.c */
 
-/* Offers the current inode, or skips it, when all attributes are known. */
+/*
+ * Settles the current inode: if @c->why is set, reports the inode as skipped;
+ * otherwise calls @c->offer.
+ */
 errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
 /*
- * Keeps the current inode, which may be a swap file, until its content is read.
+ * Stores the current inode, which may be a swap file, until its content is
+ * read.  Settles a large inode immediately.
  */
 errcode_t e4l_candidates_wait(struct e4l_candidates *c,
 			      const struct e4l_piece *p);

@@ -25,9 +25,9 @@ struct e4l_claims {
 };
 
 /*
- * Number of extents that are sorted together.  If clusters have several blocks,
- * all extents of a file are sorted together, because two of them may share a
- * cluster.
+ * Number of extents that are sorted at a time if a cluster has one block.  If
+ * clusters have several blocks, all extents of a file are sorted together,
+ * because two extents may share a cluster.
  */
 #define AT_ONCE		(1u << 16)
 
@@ -55,8 +55,8 @@ static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
 }
 
 /*
- * Marks the clusters of metadata as owned.  Metadata blocks may share a cluster
- * with each other.
+ * Marks the clusters of the filesystem's metadata as owned.  A cluster may be
+ * marked twice, because several metadata blocks can share a cluster.
  */
 static errcode_t mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
 {
@@ -115,8 +115,8 @@ void e4l_claims_free(struct e4l_claims *c)
 }
 
 /*
- * Collects the clusters of @extents, each once, as *@used sorted runs in
- * c->runs.
+ * Converts @extents to sorted runs of clusters in c->runs, without duplicates.
+ * Sets *@used to the number of runs.
  */
 static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 			      const struct e4l_extent *extents, size_t n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * claims: records the owner of each block.  Before any write, checks that no
- * block has two owners and that no owned block is marked as free.
+ * claims: records which clusters have an owner.  Before any write, checks that
+ * no block has two owners and that no owned block is marked as free.
  */
 #ifndef E4L_CLAIMS_H
 #define E4L_CLAIMS_H
@@ -12,25 +12,33 @@
 
 struct e4l_claims;
 
-/* Creates the record with the filesystem's own metadata (own_blocks.h). */
+/*
+ * Creates the record, in which the filesystem's own metadata (own_blocks.h) is
+ * already claimed.
+ */
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret);
 void e4l_claims_free(struct e4l_claims *c);
 
 /*
- * Claims the blocks of an inode's map.  Adjacent extents of an inode may share
- * a cluster; tree blocks must not.  E4L_ET_BLOCK_SHARED, with the detail set: a
- * cluster is already claimed.
+ * Claims the blocks of an inode's map.  Extents of one inode may share a
+ * cluster; tree blocks must not.  Errors, with the detail set:
+ * E4L_ET_BLOCK_SHARED (a cluster is already claimed), E4L_ET_BLOCK_RANGE (a
+ * cluster is outside the filesystem); ENOMEM.
  */
 errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 			  const struct e4l_extent *extents, size_t n,
 			  const struct e4l_tree_block *tree, size_t n_tree);
 
-/* Claims an extended attribute block, which several inodes may share. */
+/*
+ * Notes an extended attribute block, which several inodes may share.
+ * e4l_claims_check() claims it.  @blk 0: the inode has no attribute block.
+ */
 errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 
 /*
- * Call after the last inode.  E4L_ET_BLOCK_SHARED: an attribute block has
- * another owner, too.
+ * Claims the extended attribute blocks.  Call after the last inode.
+ * E4L_ET_BLOCK_SHARED: an attribute block also belongs to an inode's map or to
+ * the filesystem's metadata.
  */
 errcode_t e4l_claims_check(struct e4l_claims *c);
 

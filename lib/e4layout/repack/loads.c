@@ -6,8 +6,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * A struct e4l_load in compact form: its groups are the @n_groups members of
- * m->groups from index @groups on.
+ * A struct e4l_load in compact form: m->groups has the @n_groups block groups
+ * of the load, from index @groups on.
  */
 struct e4l_maps_load {
 	uint32_t batch, ino, blocks, n_groups;

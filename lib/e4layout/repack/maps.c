@@ -22,8 +22,9 @@
 #include "e4layout/read/free_space.h"
 #include "e4layout/read/scan.h"
 
-#define PART_BYTES	(16u << 20)	/* bytes of a file per step */
-/* memory for a plan in addition to the limit */
+/* default limit of a file's bytes per step */
+#define PART_BYTES	(16u << 20)
+/* memory for a plan in addition to half of the user's limit */
 #define MEM_ANYWAY	(16u << 20)
 
 /* ------------------------------------------------------------------ 1. scan */
@@ -35,8 +36,8 @@ bool e4l_maps_is_changing(const struct e4l_maps *m)
 }
 
 /*
- * Whether @err results from changes of a mounted filesystem.  If so, clears the
- * detail of the error.
+ * Whether @err may result from concurrent changes of a mounted filesystem and
+ * must be ignored.  If so, clears the detail of the error.
  */
 static bool has_changed(struct e4l_maps *m, errcode_t err)
 {
@@ -54,8 +55,8 @@ static errcode_t end_inode(struct e4l_maps *m, const struct e4l_piece *p)
 	errcode_t err = 0;
 
 	/*
-	 * the blocks of the resize inode are backup descriptors: they are
-	 * claimed already
+	 * e4l_claims_new() has claimed the blocks of the resize inode, which
+	 * are reserved for group descriptors
 	 */
 	if (p->ino != EXT2_RESIZE_INO)
 		err = e4l_claims_file(m->claims, p->ino, c->extents,
@@ -80,7 +81,10 @@ static errcode_t add_locality(const struct e4l_dir_locality *l, void *priv)
 	return 0;
 }
 
-/* Reads the locality of directories, unless regrouping has read it. */
+/*
+ * Prepares to count the locality of directories.  If inodes are regrouped, the
+ * regrouping counts the locality.
+ */
 static errcode_t begin_locality(struct e4l_maps *m)
 {
 	const struct e4l_dirs_ops ops = {
@@ -328,8 +332,9 @@ static errcode_t note_outcome(struct e4l_maps *m, ext2_ino_t ino,
 }
 
 /*
- * Reads the files of the first *@n moves again, or of fewer moves, and computes
- * the result of these moves.  Sets *@n to their number.
+ * Reads the files of the first *@n moves again and computes the result of these
+ * moves.  If the files have too many extents for one reread, processes fewer
+ * moves and sets *@n to their number.
  */
 static errcode_t look_at_some(struct e4l_maps *m,
 			      const struct e4l_plan_move *v, size_t *n)
@@ -352,7 +357,7 @@ static errcode_t look_at_some(struct e4l_maps *m,
 		      E4L_ET_CHANGED;
 		if (!err)
 			err = note_outcome(m, ino, &now, &then);
-		/* the result for the file is unknown */
+		/* the file is being changed: ignore its result */
 		else if (err == E4L_ET_CHANGED && e4l_maps_is_changing(m))
 			err = 0;
 		if (err == E4L_ET_CHANGED)
@@ -363,8 +368,8 @@ static errcode_t look_at_some(struct e4l_maps *m,
 }
 
 /*
- * The number of blocks that a move frees: a moved cluster becomes free even if
- * none of its blocks is copied.
+ * Returns the number of blocks that a move frees.  All blocks of the moved
+ * clusters become free, including blocks that are not copied.
  */
 static uint64_t freed_by(const struct e4l_maps *m,
 			 const struct e4l_plan_move *v)
@@ -421,7 +426,7 @@ static size_t join_changes(struct e4l_file_change *v, size_t n)
 }
 
 /*
- * Initializes the members of @after that count files with the state before the
+ * Sets the members of @after that describe files to their values before the
  * plan.
  */
 static void begin_after(const struct e4l_maps *m, struct e4l_layout *after)

@@ -11,12 +11,12 @@
 #include "reread.h"
 #include "e4layout/plan/plan.h"
 
-/* The savings of a file. */
+/* Savings of a file.  A negative number means that the file gets worse. */
 struct e4l_file_change {
 	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	int64_t excess;			/* excess fragments before the plan */
 	int64_t extents, fragments, tree_blocks;
-	/* index of the plan's first move that is not finished yet */
+	/* for a finished step: index of the plan's first unfinished move */
 	size_t end;
 };
 
@@ -29,25 +29,28 @@ struct e4l_maps {
 	struct e4l_dirs *dirs;		/* NULL: locality is not read */
 	struct e4l_plan_options opt;
 	struct e4l_plan *plan;
-	/* files with excess fragments, by inode number */
+	/* @excess of all files that have excess fragments */
 	struct e4l_file_change *files;
 	struct e4l_file_change *planned; /* planned changes of each file */
 	struct e4l_file_change *done;	/* changes of each finished step */
 	size_t n_files, n_planned, n_done;
-	struct e4l_maps_load *loads;	/* work of each step of the plan */
+	struct e4l_maps_load *loads;	/* load of each planned step */
 	size_t n_loads, max_loads;
-	uint32_t *groups;		/* block groups of all steps */
+	uint32_t *groups;		/* block groups of all @loads */
 	size_t n_groups, max_groups;
 	struct e4l_free_histogram free;
-	uint64_t large_free;	/* blocks of free space in large extents */
+	uint64_t large_free;	/* free blocks in large free extents */
 };
 
 /*
- * Whether a mounted filesystem is planned: apparent damage may be a concurrent
- * change.
+ * Whether the run only plans, on a filesystem that other programs may change.
+ * Apparent damage may then result from a concurrent change.
  */
 bool e4l_maps_is_changing(const struct e4l_maps *m);
-/* Computes the layout after the changes @v. */
+/*
+ * Sets the members of run->result->after that describe files to the state after
+ * the changes @v.
+ */
 errcode_t e4l_maps_set_after(struct e4l_maps *m,
 			     const struct e4l_file_change *v, size_t n);
 /* Copies the statistics of free space to @l. */
@@ -55,16 +58,20 @@ void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l);
 errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
 
 /*
- * Counts the blocks that a step copies and zeroes, and notes its load.  A
- * callback for e4l_plan_foresee().
+ * Counts the blocks that a step copies and zeroes, and records the step's load.
+ * A callback for e4l_plan_foresee().
  */
 errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
-/* Call after e4l_maps_note_load() for all steps.  Counts the transactions. */
+/*
+ * Counts the transactions of the plan.  Call after e4l_maps_note_load() has
+ * been called for all steps.
+ */
 errcode_t e4l_maps_count_transactions(struct e4l_maps *m);
 
 /*
- * Reads the files of the first *@n moves again, or of fewer moves if these have
- * too many extents: sets *@n.  @ret must be freed even after an error.
+ * Reads the maps of the files of the first *@n moves again.  If these files
+ * have too many extents, reads the files of fewer moves and sets *@n to the
+ * number of these moves.  @ret must be freed even after an error.
  */
 errcode_t e4l_maps_reread(struct e4l_maps *m, struct e4l *e,
 			  const struct e4l_plan_move *moves, size_t *n,

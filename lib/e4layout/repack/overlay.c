@@ -7,7 +7,7 @@
 
 #define FIRST_SLOTS 1024	/* a power of two */
 
-/* A written block; data NULL: empty slot. */
+/* A written block.  If @data is NULL, the slot is empty. */
 struct slot {
 	uint64_t blk;
 	uint8_t *data;
@@ -60,8 +60,8 @@ static errcode_t read_block(struct overlay *o, uint64_t blk, void *buf)
 }
 
 /*
- * Returns the copy of @blk in memory.  If there is none, makes one, and reads
- * the block unless the caller overwrites the whole block.
+ * Returns the copy of @blk in memory.  If there is no copy yet, creates one.
+ * @whole: the caller overwrites the whole block, so the block need not be read.
  */
 static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 			    uint8_t **ret)
@@ -89,7 +89,9 @@ static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 	return 0;
 }
 
-/* How many of the @len bytes at @at lie in the first block. */
+/*
+ * Returns how many of the @len bytes at @at lie in the block that contains @at.
+ */
 static size_t part_of(const struct overlay *o, uint64_t at, size_t len)
 {
 	size_t rest = o->bs - at % o->bs;
@@ -113,7 +115,10 @@ static errcode_t put_bytes(struct overlay *o, uint64_t at, size_t len,
 	return err;
 }
 
-/* Copies the written blocks over the @len bytes @to, which were read at @at. */
+/*
+ * @to has @len bytes that were read from the device at @at.  Replaces the bytes
+ * that belong to written blocks.
+ */
 static void get_written(struct overlay *o, uint64_t at, size_t len,
 			uint8_t *to)
 {
@@ -149,8 +154,8 @@ static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
 /* -------------------------------------------------------------- the channel */
 
 /*
- * Converts the count of an io_manager function to bytes: a negative count is a
- * number of bytes.
+ * Converts the count of an io_manager function to bytes: a positive count is a
+ * number of blocks, a negative count a number of bytes.
  */
 static size_t span_bytes(io_channel io, int count)
 {
@@ -266,8 +271,8 @@ static const struct struct_io_manager overlay_manager = {
 };
 
 /*
- * Creates an overlay channel.  The caller keeps @below, whose block size is
- * @bs.
+ * Creates an overlay channel on @below, whose block size is @bs.  Closing the
+ * overlay channel does not close @below.
  */
 static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 {
@@ -299,7 +304,10 @@ static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 
 /* ------------------------------------------------------------- the filesystem */
 
-/* Gives the copy its own inode cache: the original must not see its inodes. */
+/*
+ * Gives the copy an inode cache of its own, because inodes that are changed in
+ * the copy must not appear in the original.
+ */
 static void own_icache(ext2_filsys copy)
 {
 	if (copy->icache)
@@ -308,8 +316,8 @@ static void own_icache(ext2_filsys copy)
 }
 
 /*
- * Duplicates the handle of @e's filesystem onto an overlay: changes go to
- * memory, not to the device.
+ * Duplicates the handle of @e's filesystem.  The duplicate uses an overlay
+ * channel: its changes go to memory, not to the device.
  */
 static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 {
@@ -324,7 +332,10 @@ static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 		overlay_close(io);
 		return err;
 	}
-	/* the copy closes the overlay, but not the channel below */
+	/*
+	 * drop the reference that ext2fs_dup_handle() has taken: the duplicate
+	 * will close the overlay channel instead
+	 */
 	e->fs->io->refcount = users;
 	(*ret)->io = (*ret)->image_io = io;
 	(*ret)->flags |= EXT2_FLAG_RW;

@@ -6,8 +6,8 @@
  *     writes to the device;
  *  2. plan: files, trees and free space, in the state of the overlay;
  *  3. report the exact plan to the caller;
- *  4. carry out: repeat step 1 on the filesystem itself, with the same result,
- *     then run the plan.
+ *  4. carry out: repeat phase 1 on the filesystem itself, with the same result,
+ *     and then carry out the plan.
  */
 #include "config.h"
 #include <errno.h>
@@ -44,8 +44,8 @@ static bool regroups(const struct repack *r)
 /* -------------------------------------------------------------- 1. simulate */
 
 /*
- * Ignores apparent damage of a filesystem that other programs are changing, and
- * drops the simulation.
+ * If other programs may be changing the filesystem, ignores apparent damage and
+ * drops the simulation.  Other errors are returned.
  */
 static errcode_t forgive(struct repack *r, errcode_t err)
 {
@@ -94,7 +94,7 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 	return 0;
 }
 
-/* Counts free space before any change. */
+/* Counts the current free space of the filesystem, without the overlay. */
 static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 {
 	uint64_t large = E4L_LARGE_FREE_BYTES / r->e->fs->blocksize;
@@ -105,8 +105,8 @@ static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 }
 
 /*
- * Corrects result->before.  The planner measures the layout after the simulated
- * compaction of directories, but the run begins before the compaction.
+ * Corrects result->before, which the planner has measured after the simulated
+ * compaction of directories: it must describe the state before the compaction.
  */
 static void add_dirs(struct repack *r, const struct e4l_layout *free)
 {

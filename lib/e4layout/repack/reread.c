@@ -4,7 +4,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/read/scan.h"
 
-/* The position of a file's extents and tree blocks in the common arrays. */
+/* Indexes of a file's extents and tree blocks in struct e4l_reread. */
 struct e4l_reread_file {
 	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	size_t extents, n_extents;
@@ -43,8 +43,8 @@ static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * Ignores wrong checksums of group descriptors: the journal's session changes
- * the descriptors in memory, and sets their checksums when it writes them.
+ * Ignores wrong checksums of group descriptors: an open journal session changes
+ * descriptors in memory, and updates their checksums only when it writes them.
  */
 static errcode_t judge_damage(const struct e4l_damage *damage, void *priv)
 {
@@ -63,7 +63,7 @@ errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 	errcode_t err;
 
 	*ret = (struct e4l_reread) { .e = e };
-	/* use a tree of runs: a bit array can take 512 MiB */
+	/* an rbtree, because a bit array can take 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "files of a plan", &only);
 	e->fs->default_bitmap_type = type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* reread: reads the maps of several files together. */
+/* reread: reads the block maps of several files again, together. */
 #ifndef E4L_REREAD_H
 #define E4L_REREAD_H
 
@@ -16,13 +16,16 @@ struct e4l_reread {
 };
 
 /*
- * Reads the @n files @inos.  @changing: the filesystem is mounted, and the
- * result is only informative, so that damage is skipped.  Errors:
- * E4L_ET_DAMAGED, ENOMEM, and read errors.
+ * Reads the block maps of the @n files @inos.  @changing: other programs may be
+ * changing the filesystem, so damaged structures are skipped.  Otherwise,
+ * damage is an error.  Errors: E4L_ET_DAMAGED, ENOMEM, and read errors.
  */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);
-/* False: the inode is not in use. */
+/*
+ * Finds the map of @ino, one of the files passed to e4l_reread().  Returns
+ * false if the inode is not in use.
+ */
 bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 		     struct e4l_plan_now *now);
 void e4l_reread_free(struct e4l_reread *r);

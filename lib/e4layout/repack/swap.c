@@ -6,9 +6,9 @@
 #include "swap.h"
 
 /*
- * The signatures that mkswap(8) or a hibernation writes 10 bytes before the end
- * of a swap file's first page.  A page has 4 to 64 KiB, and a swap file at
- * least 10 pages.
+ * Signatures that mkswap(8) or the kernel's hibernation writes 10 bytes before
+ * the end of a swap file's first page.  A page has 4 to 64 KiB, and a swap file
+ * has at least 10 pages.
  */
 static const char *const signatures[] = {
 	"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND",
@@ -22,12 +22,12 @@ static const char *const signatures[] = {
 struct ask {
 	struct e4l *e;
 	struct e4l_swap_file *files;
-	/* slot: index of the file * PAGE_SIZES + number of the page size */
+	/* @slot is: index of the file * PAGE_SIZES + index of the page size */
 	struct e4l_want *wants;
 	size_t n;
 };
 
-/* The offset of the signature for page size number @page_size. */
+/* Returns the byte offset of the signature for page size index @page_size. */
 static uint64_t signature_at(unsigned int page_size)
 {
 	return ((uint64_t)MIN_PAGE_BYTES << page_size) - SIGNATURE_BYTES;
@@ -44,7 +44,8 @@ static bool is_signature(const char *at)
 }
 
 /*
- * The physical block of logical block @lblk, or 0 if it is a hole or unwritten.
+ * Returns the physical block of logical block @lblk, or 0 if @lblk is in a hole
+ * or an unwritten extent.
  */
 static blk64_t find_block(const struct e4l_swap_file *f, uint64_t lblk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * waiting: possible swap files wait until many of them can be read together, in
- * disk order.
+ * waiting: collects inodes that may be swap files, so that many of them can be
+ * read together, in disk order.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,18 +12,18 @@
 #include "e4layout/base/array.h"
 #include "e4layout/read/scan.h"
 
-#define WAITING_BYTES	(4u << 20)	/* limit for all waiting inodes */
-#define ONE_BYTES	(64u << 10)	/* limit for one inode */
+#define WAITING_BYTES	(4u << 20) /* memory limit for all waiting inodes */
+#define ONE_BYTES	(64u << 10)	/* memory limit for one inode */
 
-/* A waiting inode, with the data of its scan. */
+/* A waiting inode, with its pieces merged into one. */
 struct e4l_waiting {
 	struct e4l_piece piece;
 	struct e4l_file_score score;
-	/* extents, tree blocks and the inode */
+	/* the arrays of @piece: extents, tree blocks, inode */
 	_Alignas(uint64_t) char copies[];
 };
 
-/* Reads the file of the current inode immediately, and settles the inode. */
+/* Reads the current file immediately, and settles the inode. */
 static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 {
 	struct e4l_swap_file file = {
