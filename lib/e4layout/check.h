@@ -10,22 +10,22 @@ extern "C" {
 #endif
 
 enum e4l_severity {
-	E4L_SEVERITY_ERROR,	/* e2fsck -fn ends with exit status 4 */
-	/* e2fsck -fn ends with exit status 0, or cannot find the problem */
+	E4L_SEVERITY_ERROR,	/* e2fsck -fn exits with status 4 */
+	/* e2fsck -fn does not detect the problem, or exits with status 0 */
 	E4L_SEVERITY_WARNING,
 	E4L_SEVERITY_LAYOUT,	/* sound, but could be laid out better */
 	E4L_SEVERITIES
 };
 
-/* The program that fixes a finding. */
+/* The program or the change that fixes a finding. */
 enum e4l_fix {
-	E4L_FIX_NOTHING,	/* no program */
+	E4L_FIX_NOTHING,	/* no known fix */
 	E4L_FIX_FSCK,		/* e2fsck -fy */
 	/* e2fsck -p or a mount, which replay the journal */
 	E4L_FIX_RECOVER,
 	E4L_FIX_CLEAR_MMP,	/* clearing multiple mount protection */
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
-	/* writing all backups of the superblock and the group descriptors */
+	/* writing all backups of the superblock and of the descriptors */
 	E4L_FIX_WRITE_BACKUPS,
 	E4L_FIX_CLEAR_JOURNAL_XATTR,	/* clearing the journal's i_file_acl */
 	E4L_FIX_SET_JOURNAL_INODE,	/* setting s_journal_inum to 8 */
@@ -58,24 +58,25 @@ struct e4l_finding {
 	uint64_t reserved[4];
 };
 
-#define E4L_CHECK_NO_LAYOUT	0x1	/* errors and warnings only */
-#define E4L_CHECK_LAYOUT_ONLY	0x2	/* layout only */
+#define E4L_CHECK_NO_LAYOUT	0x1	/* report no layout problems */
+#define E4L_CHECK_LAYOUT_ONLY	0x2	/* report layout problems only */
 /*
- * The filesystem is mounted: a journal in use, orphans and multiple mount
- * protection are not reported.
+ * The filesystem is mounted.  Do not report that the journal is in use,
+ * orphaned inodes, or an active multiple mount protection.
  */
 #define E4L_CHECK_MOUNTED	0x4
 
 struct e4l_check_options {
 	unsigned int flags;	/* E4L_CHECK_* */
 	/*
-	 * Number of findings passed to finding(): the most severe ones, ordered
-	 * by severity, inode, group and block.
+	 * The largest number of findings passed to finding().  The order is by
+	 * severity, inode, group and block, so that the least severe findings
+	 * are omitted.
 	 */
 	size_t max_findings;
 	/*
-	 * The channel of an external journal's device, borrowed.  NULL:
-	 * e4l_open() has opened the device, or the journal is not external.
+	 * The channel of an external journal's device, borrowed.  NULL if
+	 * e4l_open() has opened the device, or if the journal is not external.
 	 */
 	io_channel journal;
 	/* Called for each finding at the end of the check. May be NULL. */
@@ -91,7 +92,7 @@ struct e4l_check_options {
 };
 
 struct e4l_check_result {
-	/* findings of each severity, including those beyond max_findings */
+	/* all findings of each severity, not limited by max_findings */
 	uint64_t errors, warnings, layout;
 	uint64_t reserved[3];
 };
@@ -100,14 +101,14 @@ struct e4l_check_result {
  * Checks the whole filesystem of @e without changing it, as e2fsck -fn does.
  * @options may be NULL.  e4l_interrupt() ends the check.
  *
- * After a check without errors, and without E4L_CHECK_LAYOUT_ONLY and
- * E4L_CHECK_MOUNTED, functions that change the filesystem of @e do not check it
- * again.  If the caller changes the filesystem by other means, the caller must
- * call e4l_check() again.
+ * If the check ran without E4L_CHECK_LAYOUT_ONLY and E4L_CHECK_MOUNTED, and
+ * found no errors, functions that change the filesystem of @e do not check the
+ * filesystem again.  If the caller changes the filesystem by other means, the
+ * caller must call e4l_check() again.
  *
  * Errors: E4L_ET_INTERRUPTED, E4L_ET_UNKNOWN_FEATURE, E4L_ET_OPTION, ENOMEM,
- * EXT2_ET_GDESC_* if the group descriptors are so damaged that nothing else can
- * be checked.  *@result is valid only on success.
+ * and, if the group descriptors are too damaged for the check to continue,
+ * EXT2_ET_GDESC_*.  *@result is valid only on success.
  */
 errcode_t e4l_check(struct e4l *e, const struct e4l_check_options *options,
 		    struct e4l_check_result *result);

@@ -35,7 +35,7 @@ unsigned int e4l_version(const char **text);
 /* Opaque: the context of an open filesystem. */
 struct e4l;
 
-/* The operation that failed last on a context, and where. */
+/* The last failed operation on a context, and the location of the failure. */
 struct e4l_detail {
 	const char *doing;	/* e.g. "reading the inode table"; static text */
 	ext2_ino_t ino;		/* 0: no inode */
@@ -57,8 +57,9 @@ struct e4l_detail {
  * ext2fs_blocks_count() can be read afterwards.
  *
  * Errors:  E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and those of reading.
- * After an error, *@ret is NULL, or a context that must only be passed to
- * e4l_detail(), e4l_detail_text() and e4l_free().
+ * If *@ret is not NULL after an error, the caller must free the context with
+ * e4l_free(), and can pass it only to e4l_detail() and e4l_detail_text()
+ * before.
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 
@@ -88,8 +89,8 @@ const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 
 /*
  * Sets the largest number of threads that work at the same time, 1 to 64.  The
- * default is the number of processors, but at least 2 and at most 64.  Error:
- * E4L_ET_BAD_ARGUMENT, and the number of threads is unchanged.
+ * default is the number of processors, but at least 2 and at most 64.  If
+ * @threads is out of range, returns E4L_ET_BAD_ARGUMENT and changes nothing.
  */
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 

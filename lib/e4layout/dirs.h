@@ -30,10 +30,11 @@ struct e4l_names;
 /*
  * Finds a path for each of the @n inodes @wanted, or, if @wanted is NULL, for
  * all inodes in use.  An inode with several names gets the name in the
- * directory with the smallest inode number, and there the first in byte order.
- * Memory: 16 bytes and the name for each inode and its parents, and 512 KiB.
- * The caller frees *@ret with e4l_names_free(), before @e.  Errors, with *@ret
- * NULL:  E4L_ET_INTERRUPTED, ENOMEM.  Damaged directories are skipped.
+ * directory with the smallest inode number; of several names in this directory,
+ * the first in byte order.  Memory: 16 bytes and the name for each inode and
+ * its parents, and 512 KiB.  The caller must free *@ret with e4l_names_free()
+ * before closing @e.  Errors, with *@ret NULL:  E4L_ET_INTERRUPTED, ENOMEM.
+ * Damaged directories are skipped.
  */
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret);

@@ -18,9 +18,9 @@ extern "C" {
 
 /*
  * One leaf entry of an extent tree, or one contiguous range of an
- * indirect-mapped file, whose length is not limited by the constants above.
- * pblk + len never exceeds the filesystem, lblk + len never exceeds 2^32, and
- * len is never 0.
+ * indirect-mapped file.  E4L_WRITTEN_MAX_BLOCKS and E4L_UNWRITTEN_MAX_BLOCKS
+ * limit the length of leaf entries only.  pblk + len never exceeds
+ * ext2fs_blocks_count(), lblk + len never exceeds 2^32, and len is never 0.
  */
 struct e4l_extent {
 	blk64_t pblk;		/* first block on the device */

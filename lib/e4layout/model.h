@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 /*
- * Returns whether @ino, an inode in use, counts as a file: the root directory,
- * and all inodes from s_first_ino on, except the inodes of the journal, of
- * quota files and of the orphan file.
+ * Returns whether @ino, which must be in use, counts as a file.  The root
+ * directory counts, and all inodes from s_first_ino on, except the inodes of
+ * the journal, the quota files and the orphan file.
  */
 static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -27,7 +27,7 @@ static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 	       ino != sb->s_prj_quota_inum && ino != sb->s_orphan_file_inum;
 }
 
-/* A file, for e4l_model_options.file(); valid during the call. */
+/* A file, as passed to e4l_model_options.file().  Valid during the call. */
 struct e4l_file {
 	ext2_ino_t ino;
 	const struct ext2_inode_large *inode;	/* see struct e4l_piece */
@@ -51,19 +51,23 @@ enum e4l_sort {
 #define E4L_MODEL_GROUPS	0x1	/* a row for each block group */
 #define E4L_MODEL_FILE_PATHS	0x2	/* file() gets the path of each file */
 
-/* Options of e4l_model_build().  All zeroes: totals only. */
+/*
+ * Options of e4l_model_build().  If all members are 0, only totals are
+ * computed.
+ */
 struct e4l_model_options {
 	unsigned int flags;
 	/*
-	 * Restricts files and directories, but not free space, to an inode
-	 * bitmap such as that of e4l_subtree().  Borrowed.  NULL: everything.
+	 * An inode bitmap, such as from e4l_subtree(), of the files and
+	 * directories to report.  Free space is not restricted.  Borrowed.
+	 * NULL: report all files.
 	 */
 	ext2fs_inode_bitmap only;
 	size_t top;		/* number of worst files to report */
 	enum e4l_sort sort;
 	/*
-	 * files with fewer extents are only counted in the totals: neither
-	 * reported as worst files nor passed to file()
+	 * Files with fewer extents are counted in the totals, but neither
+	 * reported as worst files nor passed to file().
 	 */
 	uint64_t min_extents;
 	size_t max_damaged;	/* largest number of damages to report */
@@ -72,10 +76,11 @@ struct e4l_model_options {
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
 	/*
-	 * Called with @sees: piece() for each piece of an inode (@score is NULL
-	 * except for the last piece), free_run() for each free extent, and
-	 * locality() for each directory.  May be NULL.  A result other than 0
-	 * ends the scan with that result.
+	 * Each of these callbacks is called with @sees, and may be NULL.
+	 * piece() is called for each piece of an inode (@score is NULL except
+	 * for the last piece), free_run() for each free extent, and locality()
+	 * for each directory.  A result other than 0 ends the scan with that
+	 * result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
@@ -145,14 +150,15 @@ struct e4l_model {
 	} directories;
 	struct e4l_free_histogram free_space;
 	/*
-	 * The numbers that other programs print, if each file has one name:
-	 * filefrag and e4defrag count a file once for each of its names.
+	 * The numbers that other programs print for a filesystem without hard
+	 * links.  filefrag and e4defrag count a file once for each of its
+	 * names.
 	 */
 	struct {
-		/* filefrag, over regular files and directories */
+		/* filefrag, of regular files and directories */
 		uint64_t filefrag_extents;
 		uint64_t filefrag_fragmented; /* files with several fragments */
-		/* e4defrag -c, over regular files that are not empty */
+		/* e4defrag -c, of regular files that are not empty */
 		uint64_t e4defrag_extents;
 		/* e2fsck -v */
 		uint64_t e2fsck_files, e2fsck_directories;

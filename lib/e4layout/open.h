@@ -10,15 +10,16 @@ extern "C" {
 #endif
 
 /*
- * Flags for e4l_open().  Without E4L_OPEN_ALONE and E4L_OPEN_WRITE, a
- * filesystem is opened for reading, in any state and also while it is mounted:
- * a filesystem that changes during a call can look damaged.
+ * Flags for e4l_open().  If neither E4L_OPEN_ALONE nor E4L_OPEN_WRITE is given,
+ * the filesystem is opened for reading, in any state, even if mounted.  A
+ * filesystem that changes during a call can look damaged.
  */
 #define E4L_OPEN_ALONE		0x01	/* read; refuse a device in use */
 #define E4L_OPEN_WRITE		0x02	/* change; refuse a device in use */
 /* These flags require E4L_OPEN_WRITE. */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
-#define E4L_OPEN_UNDO		0x08	/* @manager records for e2undo(8) */
+/* @manager writes an undo file for e2undo(8) */
+#define E4L_OPEN_UNDO		0x08
 /* refuse all states that E4L_OPEN_WRITE refuses, but open for reading */
 #define E4L_OPEN_PLAN		0x10
 
@@ -33,7 +34,7 @@ struct e4l_open_options {
 	 * Called with the reason and the remedy before e4l_open() or
 	 * e4l_close() returns an error.  @sentence follows "DEVICE: ", for
 	 * example "mounted on /srv: unmount it first: umount /srv".  The
-	 * sentence has no newline and is valid during the call.  NULL: no call.
+	 * sentence has no newline and is valid during the call.  May be NULL.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;
@@ -46,17 +47,18 @@ struct e4l_open_options {
  *
  * With E4L_OPEN_ALONE or E4L_OPEN_WRITE, e4l_open() refuses a device that is
  * mounted (in any mount namespace that is visible), attached to a loop device,
- * or locked by another program (flock(2), or as qemu does), also through
- * partitions, loop devices and links.  e4l_open() takes the same locks, and
- * holds them until e4l_close().
+ * or locked by another program (with flock(2), or with the locks of qemu).  Use
+ * through partitions, loop devices and links is detected, too.  e4l_open()
+ * takes the same locks, and holds them until e4l_close().
  *
  * With E4L_OPEN_WRITE, e4l_open() also opens the device exclusively, which
  * refuses swap space, RAID and LVM, and refuses a filesystem that multiple
  * mount protection reports as in use, or that has an unknown feature, a journal
  * to be replayed, recorded errors, orphaned inodes, or no journal (unless
  * E4L_OPEN_UNPROTECTED or E4L_OPEN_UNDO is given).  The device of an external
- * journal is found by its UUID and opened, too.  e4l_open() does not check the
- * other metadata: functions that change the filesystem do, see e4l_check().
+ * journal is found by its UUID and opened, too.  e4l_open() does not check
+ * inodes, directories and bitmaps.  Functions that change the filesystem check
+ * all metadata first, see e4l_check().
  *
  * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same states as E4L_OPEN_WRITE,
  * but opens the filesystem for reading.
@@ -76,10 +78,10 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 
 /*
  * Closes a filesystem of e4l_open() and frees @e, also after an error.  NULL is
- * allowed.  Objects that were created with @e must be freed before.  Changes
- * that libext2fs holds in memory and has not written are dropped.  Errors:
- * those of close(2) and ext2fs_mmp_stop().  If multiple mount protection could
- * not be released, say() also gets E4L_ET_MMP_KEPT.
+ * allowed.  Objects that were created with @e must be freed before.  Drops
+ * changes that libext2fs has not yet written.  Errors: those of close(2) and
+ * ext2fs_mmp_stop().  If multiple mount protection could not be released, say()
+ * also gets E4L_ET_MMP_KEPT.
  */
 errcode_t e4l_close(struct e4l *e);
 
@@ -95,8 +97,8 @@ const char *e4l_mount_point(const struct e4l *e);
  * E4L_OPEN_WRITE is still unused by other programs.  Functions that change a
  * filesystem make this test before and after each transaction.  Errors:
  * E4L_ET_NOT_OURS: another program has mounted or changed the filesystem;
- * E4L_ET_SHORTER: the image was truncated; ENOMEM, EMFILE, ENFILE: the use is
- * unknown.
+ * E4L_ET_SHORTER: the image was truncated; ENOMEM, EMFILE, ENFILE: the test
+ * could not be made.
  */
 errcode_t e4l_still_ours(struct e4l *e);
 

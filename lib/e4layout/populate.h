@@ -27,17 +27,17 @@ struct e4l_populate_options {
 	uint32_t window;
 	unsigned int threads;	/* 1 to 24; 2 MiB of memory each */
 	int64_t now;		/* time of new inodes, seconds since 1970 */
-	bool clamp_times;	/* no time is later than @now */
+	bool clamp_times;	/* replace times later than @now by @now */
 	uint64_t reserved[8];
 };
 
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd;		/* the same file, opened with O_DIRECT; or -1 */
+	int direct_fd;	/* the file of @fd opened with O_DIRECT, or -1 */
 	/*
-	 * Called when @done of @total blocks are written.  Calls never overlap.
-	 * May be NULL.
+	 * Called as the write proceeds; @done of @total blocks are written.
+	 * Calls never overlap.  May be NULL.
 	 */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
@@ -47,7 +47,7 @@ struct e4l_populate_target {
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
 	uint64_t wanted_inodes, free_inodes;	/* including the root */
-	/* wanted inodes if each directory got its window */
+	/* inodes needed to give each directory its window */
 	uint64_t roomy_inodes;
 	uint64_t writes;		/* calls of write(2) */
 	uint64_t written_blocks;
@@ -61,18 +61,19 @@ struct e4l_populate_stats {
 /*
  * Plans where the files of @t go in @e's filesystem.  The filesystem must be
  * new from mke2fs, open for writing, with its bitmaps loaded.  Nothing is
- * written, but bitmaps and counts in memory change: after an error, or without
- * e4l_populate_write(), close the filesystem without flushing (ext2fs_free()).
- * @e and @t are borrowed until e4l_populate_free(), which must be called also
- * after an error.  Afterwards, @t can be planned again.
+ * written, but bitmaps and counts in memory change.  After an error, or if
+ * e4l_populate_write() is not called, the caller must close the filesystem
+ * without flushing (ext2fs_free()).  @e and @t are borrowed until
+ * e4l_populate_free(), which must be called also after an error.  Afterwards,
+ * @t can be planned again.
  *
- * Errors:  E4L_ET_NO_SPACE, E4L_ET_NO_INODES: e4l_populate_get_stats() returns
- * the wanted and the free number; E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY,
+ * Errors:  E4L_ET_NO_SPACE, E4L_ET_NO_INODES: the filesystem is too small, see
+ * e4l_populate_get_stats(); E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY,
  * E4L_ET_NEEDS_FEATURE, E4L_ET_LOST_FOUND: the filesystem is not suitable;
- * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE,
- * E4L_ET_TOO_MANY_LINKS, E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE,
- * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK: a file does not fit, see
- * e4l_tree_where(); E4L_ET_OPTION, ENOMEM.
+ * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
+ * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_XATTR_TOO_MANY,
+ * E4L_ET_SYMLINK_BLOCK: a file does not fit, see e4l_tree_where();
+ * E4L_ET_OPTION, ENOMEM.
  */
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 			    const struct e4l_populate_options *options,

@@ -55,27 +55,27 @@ extern "C" {
 /* The work of e4l_repack(). Inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
-	/* Skip files whose excess extents and splits are fewer in total. */
+	/* Skip files with fewer excess extents and splits in total. */
 	uint64_t min_excess;
 	/*
-	 * Restricts the run to the inodes in @only, without the inodes in
-	 * @exclude; NULL: no restriction.  With @only, no other file moves, and
-	 * free space is not consolidated.
+	 * Restricts the run to the inodes in @only, except the inodes in
+	 * @exclude; NULL: no restriction.  If @only is set, files outside @only
+	 * are not moved, and free space is not consolidated.
 	 */
 	ext2fs_inode_bitmap only, exclude;
 	/* Largest size of a region that is evacuated; 0: no limit. */
 	uint64_t free_run_blocks;
 	/*
-	 * Channel of an external journal's device; NULL: e4l_open() has opened
-	 * the device, or the journal is not external.
+	 * Channel of an external journal's device.  NULL if e4l_open() has
+	 * opened the device, or if the journal is not external.
 	 */
 	io_channel journal;
 	uint64_t reserved[8];
 };
 
 /*
- * Zero unwritten extents up to the length in the tunable extent_max_zeroout_kb
- * of the filesystem, or up to 32 KiB without the tunable.
+ * Zero unwritten extents up to the length in the filesystem's tunable
+ * extent_max_zeroout_kb.  If the tunable is not set, the length is 32 KiB.
  */
 #define E4L_ZERO_AS_SET		UINT32_MAX
 
@@ -85,11 +85,11 @@ struct e4l_repack_limits {
 	/* length of the longest unwritten extent that is zeroed */
 	uint32_t zero_extent_blocks;
 	/*
-	 * Limit of the memory for the plan, of which a single file can use
-	 * half; 0: no limit.
+	 * Limit of the memory for the plan; 0: no limit.  A single file can use
+	 * up to half of the limit.
 	 */
 	uint64_t mem_bytes;
-	/* Blocks of a file that are copied at once; 0: 16 MiB. */
+	/* Largest number of blocks of a file copied at once; 0: 16 MiB. */
 	uint64_t part_blocks;
 	uint64_t reserved[8];
 };
@@ -134,7 +134,7 @@ enum e4l_skip {
 	E4L_SKIP_DIR_LARGE,	/* the extent map does not fit in the inode */
 	E4L_SKIP_DIR_HOLES,
 	E4L_SKIP_DIR_ENTRIES,	/* more entries than an index can hold */
-	/* Properties of the directory's inodes: */
+	/* Properties of the inodes of a directory's files: */
 	E4L_SKIP_OWN_INODES,	/* inodes of the filesystem itself */
 	E4L_SKIP_STABLE_INODES,
 	/* encryption keys depend on the inode number */
@@ -144,7 +144,7 @@ enum e4l_skip {
 	E4L_SKIP_OVERLAY,	/* see E4L_REPACK_RENUMBER_OVERLAY */
 	E4L_SKIP_XATTR_INODES,
 	E4L_SKIP_NO_INODES,	/* no free inodes close together */
-	/* too many inodes would be renumbered for the gain */
+	/* the gain is too small for the number of renumbered inodes */
 	E4L_SKIP_NOT_WORTH,
 	/* other directories have hard links to the files */
 	E4L_SKIP_LINKS,
@@ -188,7 +188,7 @@ enum e4l_skip {
 	E4L_SKIP_REASONS
 };
 
-/* The kind of a skipped object, and the unit of e4l_skipped.saved. */
+/* The kind of a skipped object; e4l_skipped.saved counts the unit after ";". */
 enum e4l_skip_kind {
 	E4L_SKIP_FILE,		/* a file; extents (or fragments) */
 	E4L_SKIP_DIR,		/* a directory; blocks of the directory */
@@ -201,7 +201,7 @@ struct e4l_skipped {
 	ext2_ino_t ino;
 	enum e4l_skip_kind kind;
 	enum e4l_skip why;
-	uint64_t saved;		/* what a repack could save; 0: unknown */
+	uint64_t saved;		/* how much a repack could save; 0: unknown */
 };
 
 /* The layout of a filesystem, or of the selected inodes. */
@@ -212,7 +212,7 @@ struct e4l_layout {
 	uint64_t excess_fragments;	/* fragments beyond one per logical
 					   run */
 	uint64_t tree_blocks;
-	uint64_t dir_blocks;		/* of directories, without trees */
+	uint64_t dir_blocks;	/* blocks of directories, without tree blocks */
 	/* sums of struct e4l_dir_locality */
 	uint64_t itable_blocks, itable_blocks_ideal;
 	/* Free space of the whole filesystem: */
@@ -224,7 +224,7 @@ struct e4l_layout {
 
 /* The cost of a run. */
 struct e4l_repack_cost {
-	/* blocks of relocated files and directories */
+	/* data blocks of relocated files and directories */
 	uint64_t copied_blocks;
 	uint64_t zeroed_blocks;
 	uint64_t dir_blocks;		/* blocks of rebuilt directories */
@@ -250,14 +250,16 @@ struct e4l_repack_result {
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
 	/*
-	 * Files and directories that are skipped because no free extent is
-	 * large enough: the smallest and the largest free extent that one of
-	 * them needs; 0: no such file or directory.
+	 * Some files and directories are skipped because no free extent is
+	 * large enough.  These are the smallest and the largest number of
+	 * contiguous blocks that one of them needs; 0: no file or directory is
+	 * skipped for this reason.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
 	/* stop() ended the run; a later run continues the work */
 	bool stopped;
-	errcode_t discard_err;	/* EXT2_ET_UNIMPLEMENTED: not supported */
+	/* error of discarding blocks; EXT2_ET_UNIMPLEMENTED: not supported */
+	errcode_t discard_err;
 	/*
 	 * Mounted filesystems only: number of files that could not be moved
 	 * because of an error, and the errno of the last error.
@@ -266,7 +268,7 @@ struct e4l_repack_result {
 	uint64_t reserved[8];
 };
 
-/* All callbacks may be NULL; each gets @priv. */
+/* Each callback gets @priv and may be NULL. */
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
 	/*
@@ -275,24 +277,24 @@ struct e4l_repack_callbacks {
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
 	/*
-	 * @done of @total block groups are scanned or, if @writing, blocks and
-	 * inodes are written.
+	 * If @writing is true, @done of @total blocks and inodes are written;
+	 * otherwise, @done of @total block groups are scanned.
 	 */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
 	/*
 	 * Returns true to end the run.  If stop() returns true during planning,
-	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  Between
-	 * steps, the run ends after the current transaction.  @inside is true
-	 * within a transaction that copies and zeroes more than 16 parts: after
-	 * each part or after 2 s, stop() can end the run without the
-	 * transaction, which has then written to free and unwritten blocks
-	 * only.
+	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  If
+	 * stop() returns true between steps, the run ends after the current
+	 * transaction.  Within a transaction that copies and zeroes more than
+	 * 16 parts, stop() is called with @inside true after each part or every
+	 * 2 s.  If stop() then returns true, the run ends without the
+	 * transaction, which has written to free and unwritten blocks only.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*
 	 * Called during planning as soon as the plan is not empty.  If enough()
-	 * returns true, planning ends, and the run carries out the plan.
+	 * returns true, planning ends, and the run executes the plan so far.
 	 */
 	bool (*enough)(void *priv);
 	void *priv;
@@ -300,10 +302,10 @@ struct e4l_repack_callbacks {
 };
 
 /*
- * Improves the layout of a filesystem that is open for writing, exclusively
- * (or, with E4L_REPACK_DRY_RUN, for reading).  Except for a dry run, the
- * filesystem is checked first, unless the last e4l_check() has found no errors.
- * The run has these steps:
+ * Improves the layout of a filesystem that is open for writing, exclusively.
+ * With E4L_REPACK_DRY_RUN, the filesystem can be open for reading.  Otherwise,
+ * the filesystem is checked first, unless the last e4l_check() has found no
+ * errors.  The run has these steps:
  *
  * 1. directories are rebuilt and, with E4L_REPACK_INODES, inodes are grouped,
  *    in memory;
@@ -311,12 +313,12 @@ struct e4l_repack_callbacks {
  * 3. planned() is called;
  * 4. the changes are written in transactions of the filesystem's own journal.
  *
- * Free space never gets worse: the largest free extent does not shrink, nor
- * does the share of free space in extents of at least E4L_LARGE_FREE_BYTES.
- * Before any write, each block of each inode must be marked as in use and must
- * belong to this inode only; any unreadable or damaged structure ends the run.
- * Contents, sizes, times, owners, attributes and unwritten ranges of files do
- * not change.  @limits and @callbacks may be NULL.
+ * The largest free extent never shrinks.  The share of free space in extents of
+ * at least E4L_LARGE_FREE_BYTES never shrinks.  Before any write, the run tests
+ * that each block of each inode is marked as in use and belongs to one inode
+ * only.  An unreadable or damaged structure ends the run.  Contents, sizes,
+ * times, owners, attributes and unwritten ranges of files do not change.
+ * @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

@@ -18,9 +18,9 @@ enum e4l_map {
 };
 
 /*
- * A piece of an inode in use.  Most inodes come in one piece, with first and
- * last set; a file with very many extents comes in several, in logical order,
- * so that no file has to fit in memory.
+ * A piece of an inode in use.  Most inodes have one piece, in which first and
+ * last are set.  A file with very many extents has several pieces, in logical
+ * order, so that no file has to fit in memory.
  */
 struct e4l_piece {
 	ext2_ino_t ino;
@@ -33,10 +33,10 @@ struct e4l_piece {
 	 * and @tree belong to the scan and are valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
-	/* the next piece may continue the last range of an indirect map */
+	/* in an indirect map, the next piece may continue the last range */
 	const struct e4l_extent *extents;
 	size_t n_extents;
-	/* in the order of a walk from the root */
+	/* each block comes before the blocks below it */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
 };
@@ -69,18 +69,20 @@ struct e4l_scan_ops {
 #define E4L_SCAN_DIRS		0x2	/* directories only */
 
 /*
- * Calls @ops for each inode in use (link count above 0), in inode order, with
- * its extents.  @only, an inode bitmap of libext2fs or NULL, restricts the
- * scan.  @only and @ops are borrowed during the call; each callback gets @priv.
- * Memory: a constant for each thread.  Damage does not end the scan.  Errors:
- * the error of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
+ * Calls the functions of @ops for each inode in use (link count above 0), in
+ * inode order, with the extents of the inode.  If @only is not NULL, only the
+ * inodes in this bitmap are scanned.  @only and @ops are borrowed during the
+ * call; each callback gets @priv.  Memory: a constant for each thread.  Damage
+ * does not end the scan.  Errors: the error of a callback; E4L_ET_OPTION,
+ * E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
 /*
- * Calls @ops for inode @ino if the inode is in use.  Errors: those of
- * e4l_scan(); E4L_ET_BAD_ARGUMENT if @ino is not from 1 to s_inodes_count.
+ * Calls the functions of @ops for inode @ino if the inode is in use.  Errors:
+ * those of e4l_scan(); E4L_ET_BAD_ARGUMENT if @ino is not from 1 to
+ * s_inodes_count.
  */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 			 const struct e4l_scan_ops *ops, void *priv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* score: how one file is laid out. */
+/* score: the layout of one file, in numbers. */
 #ifndef E4LAYOUT_SCORE_H
 #define E4LAYOUT_SCORE_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /*
- * How one file is laid out.  The words:
+ * The layout of one file.  Terms:
  *  - state: written or unwritten (preallocated);
  *  - fragment: a maximal run of blocks that is contiguous in the file and on
  *    the disk, in extents of any state;
@@ -21,10 +21,10 @@ extern "C" {
  *    file cannot have fewer fragments than logical runs;
  *  - ideal extents: the fewest extents that could hold the file's blocks and
  *    states if each logical run were one fragment.
- * An indirect-mapped file has no extents on disk.  Its fragments count as its
- * extents, splits and mergeable are 0, and ideal_extents is the number of
- * logical runs.  ideal_tree_blocks is tree_blocks, because the number of map
- * blocks depends on the mapped logical blocks alone.
+ * An indirect-mapped file has no extents on disk.  For such a file, extents is
+ * the number of fragments, splits and mergeable are 0, and ideal_extents is the
+ * number of logical runs.  ideal_tree_blocks is tree_blocks, because the number
+ * of map blocks depends on the mapped logical blocks alone.
  */
 struct e4l_file_score {
 	uint64_t blocks;		/* number of mapped blocks */
@@ -52,9 +52,10 @@ struct e4l_file_score {
 struct e4l_scorer {
 	struct e4l_file_score score;
 	struct e4l_extent last;		/* len 0: no extent yet */
-	/* blocks up to @last that are contiguous in the file, of one state */
+	/* length of the current run of one state, contiguous in the file */
 	uint64_t state_run_blocks;
-	blk64_t e2fsck_prev;		/* 0: no block yet */
+	/* previous block in e2fsck's order; 0: no block yet */
+	blk64_t e2fsck_prev;
 	bool discontiguous;
 	uint64_t reserved[4];
 };
@@ -69,11 +70,11 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
  * Completes s->score after the last piece of a file, @last.  @fs provides the
  * block size and the group size and is unchanged.  Cannot fail.
  *
- * score.non_contiguous follows e2fsck's pass 1: a block of the file does not
- * follow the previous block on the disk, and i_blocks is less than a block
- * group.  Blocks of an indirect map count as blocks of the file, blocks of an
- * extent tree do not.  The resize inode and the bad blocks inode are never
- * non-contiguous.
+ * As in e2fsck's pass 1, score.non_contiguous is set if a block of the file
+ * does not follow the previous block on the disk, and the number of clusters in
+ * i_blocks is less than s_blocks_per_group.  The blocks of an indirect map
+ * count as blocks of the file; the blocks of an extent tree do not count.  The
+ * resize inode and the bad blocks inode are never non-contiguous.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);

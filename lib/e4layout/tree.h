@@ -21,8 +21,8 @@ struct e4l_tree;
 #define E4L_TREE_ROOT 1u	/* the root directory; 0 is never an entry */
 
 /*
- * A range of a file that is not a hole.  Only files with from_ext4 may have
- * stretches beyond the end of the file.
+ * A range of a file that is not a hole.  Only in files with from_ext4 may a
+ * range extend beyond the end of the file.
  */
 struct e4l_stretch {
 	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
@@ -61,7 +61,7 @@ struct e4l_entry {
 	size_t n_stretches;
 	/*
 	 * Namespaces that ext4 does not have are skipped.  If two attributes
-	 * have one name, the first is used.
+	 * have the same name, the first is used.
 	 */
 	const struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
@@ -71,8 +71,8 @@ struct e4l_entry {
 	uint32_t generation;
 	uint32_t projid;
 	/*
-	 * path of the file with the content, in the directory of
-	 * e4l_tree_load_dir(); NULL: the path of this entry
+	 * path, below the directory of e4l_tree_load_dir(), of the file to read
+	 * the content from; NULL: the path of this entry
 	 */
 	const char *path;
 	uint64_t reserved[7];
@@ -130,9 +130,9 @@ struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
-	 * Skip this regular file, which is found by st_dev and st_ino.  If it
-	 * or the compared file is on an overlayfs, st_ino, st_size, st_blocks
-	 * and st_ctim are compared.  NULL: skip no file.
+	 * Skip this regular file; NULL: skip no file.  A file is compared by
+	 * st_dev and st_ino or, if one of the two files is on an overlayfs, by
+	 * st_ino, st_size, st_blocks and st_ctim.
 	 */
 	const struct stat *exclude;
 	/*
@@ -202,8 +202,8 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 
 /*
  * Calls @map, which can change the ID, for each user and each group in ACLs,
- * and for the root user of each file capability.  For a user, @map must ignore
- * @gid; for a group, @uid.  Errors, with all entries unchanged:
+ * and for the root user of each file capability.  For a user, @map must use
+ * @uid only; for a group, @gid only.  Errors, with all entries unchanged:
  * E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
@@ -212,9 +212,9 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 
 /*
  * Sets the priority of the file or directory @path: -32767 to 32767, default
- * 0.  Files of a higher priority are placed first on the device.  The priority
- * of a directory applies to all files below it.  Errors:  E4L_ET_NO_PATH,
- * E4L_ET_BAD_ARGUMENT.
+ * 0.  Files of a higher priority are placed nearer to the start of the device.
+ * The priority of a directory applies to all files below it.  Errors:
+ * E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
  */
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
@@ -229,7 +229,8 @@ errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 
 /*
  * Returns the path, in the source, of the file that caused the last failure, or
- * "".  The text belongs to @t and is valid until the next call with @t.
+ * "" if no file did.  The text belongs to @t and is valid until the next call
+ * with @t.
  */
 const char *e4l_tree_where(const struct e4l_tree *t);
 

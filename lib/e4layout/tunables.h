@@ -26,7 +26,7 @@ extern "C" {
 
 enum e4l_tunable_type {
 	E4L_TUNABLE_NUMBER,		/* min to max */
-	E4L_TUNABLE_POWER_OF_TWO,	/* 0, or a power of two, min to max */
+	E4L_TUNABLE_POWER_OF_TWO, /* 0, or a power of two from min to max */
 };
 
 /* A word for a value, such as "low" for 16. */
@@ -47,8 +47,8 @@ struct e4l_tunable_info {
 	const char *unit;	/* of the value, plural; "" for a switch */
 	int64_t default_number;	/* the kernel's default, or E4L_TUNABLE_AUTO */
 	/*
-	 * first kernel version that supports the tunable; NULL: only kernels
-	 * with e4layout's patches do
+	 * first kernel version that supports the tunable; NULL: supported only
+	 * by kernels with e4layout's patches
 	 */
 	const char *since;
 	const char *sysfs;	/* name of the file in /sys/fs/ext4/DEVICE/ */
@@ -56,8 +56,8 @@ struct e4l_tunable_info {
 };
 
 /*
- * Returns number @i (from 0) of the known tunables, in byte order of their
- * names, or NULL if there are fewer.
+ * Returns the known tunable with index @i, from 0, in byte order of the names.
+ * Returns NULL if @i is not less than the number of known tunables.
  */
 const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 
@@ -92,13 +92,16 @@ void e4l_tunables_free(struct e4l_tunables *t);
 size_t e4l_tunables_count(const struct e4l_tunables *t);
 
 /*
- * Returns number @i (0 to the count - 1) of the tunables in @t, in byte order
- * of their names.  The result belongs to @t.
+ * Returns the tunable with index @i in @t, in byte order of the names.  @i must
+ * be less than e4l_tunables_count().  The result belongs to @t.
  */
 const struct e4l_tunable *e4l_tunables_at(const struct e4l_tunables *t,
 					  size_t i);
 
-/* Returns the tunable @name of @t, or NULL.  The result belongs to @t. */
+/*
+ * Returns the tunable @name of @t, or NULL if @t does not have it.  The result
+ * belongs to @t.
+ */
 const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 					    const char *name);
 
@@ -123,10 +126,10 @@ errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 
 /*
- * Stores @t in @e's filesystem, or removes the attribute if @t is empty, in one
- * transaction.  If the attribute has this value already, nothing is written.
- * @external is the channel of an external journal's device, borrowed; NULL:
- * e4l_open() has opened the device, or the journal is not external.  The
+ * Stores @t in @e's filesystem in one transaction; if @t is empty, removes the
+ * attribute.  If the attribute has this value already, nothing is written.
+ * @external is the channel of an external journal's device, borrowed; NULL if
+ * e4l_open() has opened the device, or if the journal is not external.  The
  * filesystem is checked first, see e4l_check().
  *
  * Errors:  ENOSPC (the value fits neither in the inode nor in an attribute
