@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Arrays that grow or are sorted, and orders of numbers for qsort(3). */
+/* Growing and sorted arrays, and comparison functions for qsort(3). */
 #ifndef E4L_ARRAY_H
 #define E4L_ARRAY_H
 
@@ -10,8 +10,9 @@
 #include <et/com_err.h>
 
 /*
- * malloc(3) and calloc(3) for @n elements of @size bytes, where @n comes from
- * the disk: NULL if size_t cannot count the bytes, as on 32-bit machines.
+ * Like malloc(3) and calloc(3), but for @n elements of @size bytes, where @n
+ * was read from the disk.  Return NULL also if the size in bytes does not fit
+ * in size_t, as can happen on 32-bit machines.
  */
 static inline void *e4l_array_alloc(uint64_t n, size_t size)
 {
@@ -25,9 +26,10 @@ static inline void *e4l_array_zalloc(uint64_t n, size_t size)
 
 /*
  * Reserves one more element in the array at *@array, of @n elements of @size
- * bytes.  The capacity is the power of two that holds @n elements: only this
- * function may allocate the array.  An array can be emptied and filled again.
- * ENOMEM: the array is unchanged.
+ * bytes.  The capacity is not stored: it is the smallest power of two that is
+ * not less than @n.  Therefore only this function may allocate the array.  The
+ * caller can empty the array (@n is 0) and fill it again.  If there is no
+ * memory, returns ENOMEM, and the array is unchanged.
  */
 static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 {
@@ -45,8 +47,9 @@ static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 
 /*
  * Reserves @more elements in the array at *@array, of @n elements of @size
- * bytes and a capacity of *@max elements.  An array whose @n is set to 0 keeps
- * its capacity.  ENOMEM: the array is unchanged.
+ * bytes and a capacity of *@max elements.  If the caller sets @n to 0, the
+ * array keeps its capacity.  If there is no memory, returns ENOMEM, and the
+ * array is unchanged.
  */
 static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 				    size_t more, size_t size)
@@ -65,7 +68,7 @@ static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 	return 0;
 }
 
-/* qsort(3) of an array that may be NULL if it has no elements. */
+/* Like qsort(3), but @array may be NULL if @n is 0. */
 static inline void e4l_sort(void *array, size_t n, size_t size,
 			    int (*compare)(const void *a, const void *b))
 {
@@ -75,8 +78,8 @@ static inline void e4l_sort(void *array, size_t n, size_t size,
 
 /*
  * Appends @n_add elements from @add to the array at *@array, of *@n elements of
- * @size bytes and a capacity of *@max elements.  ENOMEM: the array is
- * unchanged.
+ * @size bytes and a capacity of *@max elements.  If there is no memory, returns
+ * ENOMEM, and the array is unchanged.
  */
 static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
 				   const void *add, size_t n_add, size_t size)
@@ -94,8 +97,9 @@ static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
 }
 
 /*
- * The index of the first element of a sorted array that is not less than @key,
- * or @n.  @cmp compares an element with the key.
+ * Returns the index of the first element that is not less than @key in a sorted
+ * array, or @n if all elements are less.  The first argument of @cmp is the
+ * element, the second is @key.
  */
 static inline size_t e4l_lower_bound(const void *key, const void *array,
 				     size_t n, size_t size,

@@ -33,8 +33,8 @@ static unsigned int count_ones(uint64_t word)
 }
 
 /*
- * The 64-bit word of @map that contains bit @i, shifted so that bit @i is bit
- * 0.
+ * Returns the 64-bit word of @map that contains bit @i, shifted right so that
+ * bit @i becomes bit 0.
  */
 static uint64_t word_from(const uint8_t *map, unsigned int i)
 {

@@ -12,8 +12,9 @@
 void e4l_bits_set(uint8_t *map, unsigned int first, unsigned int last);
 
 /*
- * The number of set bits from @first to @last.  If a bit is set, *@hit is the
- * first set bit; @hit may be NULL.  @map is read in whole words of 8 bytes.
+ * Returns the number of set bits from @first to @last.  If a bit is set and
+ * @hit is not NULL, sets *@hit to the number of the first set bit.  @map is
+ * read in words of 8 bytes, so its size must be a multiple of 8 bytes.
  */
 unsigned int e4l_bits_count(const uint8_t *map, unsigned int first,
 			    unsigned int last, unsigned int *hit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The context: a borrowed filesystem, checked once, and the detail of the last
- * failure.
+ * The context of an open filesystem: tests the geometry of the filesystem once,
+ * and stores the detail of the last failure.
  */
 #include "config.h"
 #include <errno.h>
@@ -63,8 +63,8 @@ static errcode_t check_geometry(struct e4l *e)
 }
 
 /*
- * Reads the last block, which detects a truncated image early.  A negative
- * count is in bytes and bypasses unix_io's cache.
+ * Reads the last block, to detect a truncated image early.  A negative count is
+ * in bytes, and makes unix_io bypass its cache.
  */
 static errcode_t check_device_size(struct e4l *e)
 {

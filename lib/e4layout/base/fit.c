@@ -5,7 +5,7 @@
 
 #define WORDS		((E4L_FIT_LISTS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
 #define WORD_WORDS	((WORDS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
-#define TRIES		64 /* extents compared in a list of different lengths */
+#define TRIES		64 /* most extents compared in one list */
 
 static uint32_t list_of(uint32_t len)
 {
@@ -67,7 +67,9 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 	return err;
 }
 
-/* Returns the first list from @list on that is not empty, or E4L_NONE. */
+/*
+ * Returns the first non-empty list from @list on, or E4L_NONE if there is none.
+ */
 static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 {
 	uint32_t word = list / E4L_WORD_BITS, end = (word + 1) * E4L_WORD_BITS;
@@ -99,7 +101,10 @@ static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 	return i;
 }
 
-/* Finds the tightest fit for @len among the first extents of @list. */
+/*
+ * Returns the link to the shortest extent of at least @len clusters among the
+ * first TRIES extents of @list, or NULL if none is long enough.
+ */
 static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 {
 	uint32_t *link = &fit->head[list], *best = NULL;
@@ -114,7 +119,10 @@ static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 	return best;
 }
 
-/* Removes and returns the tightest fit for @len, or E4L_NONE. */
+/*
+ * Removes the tightest fit for @len, and returns the index of the extent, or
+ * E4L_NONE if no extent was found.
+ */
 static uint32_t take_out(struct e4l_fit *fit, uint32_t len)
 {
 	uint32_t list = next_list(fit, list_of(len)), *link;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fit: free extents by length, to find the tightest fit. */
+/* fit: lists free extents by length, to find the tightest fit. */
 #ifndef E4L_FIT_H
 #define E4L_FIT_H
 
@@ -7,8 +7,9 @@
 #include "map.h"
 
 /*
- * Each length below E4L_FIT_EXACT has its own list; longer extents share a list
- * if their lengths differ by less than 3 %.
+ * Each length below E4L_FIT_EXACT has its own list.  For longer extents, there
+ * are 32 lists for each power of two, so that the lengths in a list differ by
+ * at most 3 %.
  */
 #define E4L_FIT_EXACT	65536u
 #define E4L_FIT_LISTS	(E4L_FIT_EXACT + 16 * 32)
@@ -16,8 +17,8 @@
 /* Must be zeroed before e4l_fit_begin(); freed by e4l_fit_free(). */
 struct e4l_fit {
 	uint32_t *head;			/* the first extent of each list, or E4L_NONE */
-	uint64_t *any;			/* bitmap of the lists that are not empty */
-	uint64_t *any_word;		/* bitmap of the words of @any that are not 0 */
+	uint64_t *any;			/* bitmap of the non-empty lists */
+	uint64_t *any_word;	/* bitmap of the nonzero words of @any */
 	struct e4l_span *run;
 	uint32_t *next;
 	uint32_t n;
@@ -32,14 +33,17 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 			uint32_t clusters);
 
 /*
- * Takes @len clusters from the shortest free extent that is long enough.
- * Returns the first cluster, or E4L_NONE if no free extent is long enough.
+ * Takes @len clusters from the shortest free extent that is long enough.  From
+ * E4L_FIT_EXACT clusters on, a list is searched only in part, so that the
+ * extent can be a few percent longer than the shortest.  Returns the first
+ * cluster, or E4L_NONE if no extent was found.
  */
 uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
 
 /*
- * Like e4l_fit_take(), but sets *@start to the first cluster, which is a
- * multiple of @align, or to E4L_NONE.  Errors: ENOMEM.
+ * Like e4l_fit_take(), but takes clusters that begin at a multiple of @align.
+ * Sets *@start to the first cluster, or to E4L_NONE if no extent was found.
+ * Errors: ENOMEM.
  */
 errcode_t e4l_fit_take_aligned(struct e4l_fit *fit, uint32_t len,
 			       uint32_t align, uint32_t *start);

@@ -14,7 +14,7 @@ struct e4l_hold;
 
 /* How to read from a device: see e4l_reading_for(). */
 struct e4l_reading {
-	/* largest gap between wanted ranges that is also read */
+	/* largest gap between two wanted ranges that are read at once */
 	uint32_t gap_bytes;
 	uint32_t gather_bytes;	/* largest size of a read of several ranges */
 	bool rotates;
@@ -29,23 +29,27 @@ struct e4l {
 	atomic_bool interrupted;
 	struct e4l_detail detail;
 	pthread_mutex_t detail_lock;	/* protects the detail of a failure */
-	/* held during I/O on a channel that threads cannot share */
+	/* held during I/O if threads must not share the channel */
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
 	errcode_t (*guard)(void *priv);	/* may be NULL */
 	void *guard_priv;
-	/* for a copy by e4l_overlay_new(): the original; otherwise NULL */
+	/* the original of a copy made by e4l_overlay_new(); NULL: not a copy */
 	struct e4l *over;
 };
 
 /*
- * Whether the journal is external.  A superblock with neither a journal inode nor
- * the UUID of a journal device is damaged.
+ * Returns whether the journal is external.  Returns false for a damaged
+ * superblock that has the journal feature, but neither a journal inode nor the
+ * UUID of a journal device.
  */
 bool e4l_has_external_journal(const struct ext2_super_block *sb);
 
-/* Whether e4l_interrupt() was called. */
+/*
+ * Returns whether e4l_interrupt() was called, and e4l_clear_interrupt() was not
+ * called afterwards.
+ */
 static inline bool e4l_is_interrupted(const struct e4l *e)
 {
 	return atomic_load_explicit(&e->interrupted, memory_order_relaxed) ||
@@ -61,8 +65,8 @@ errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
 /*
- * pthread_create(3), with E4L_ET_NO_THREAD in place of EAGAIN, whose message is
- * misleading.
+ * Like pthread_create(3), but returns E4L_ET_NO_THREAD instead of EAGAIN,
+ * because the message of EAGAIN is misleading.
  */
 static inline errcode_t e4l_start_thread(pthread_t *thread,
 					 void *(*run)(void *), void *priv)
@@ -72,7 +76,7 @@ static inline errcode_t e4l_start_thread(pthread_t *thread,
 	return err == EAGAIN ? E4L_ET_NO_THREAD : err;
 }
 
-/* The number of blocks that @bytes occupy, rounded up. */
+/* Returns the number of blocks that @bytes occupy, rounded up. */
 static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
 {
 	return bytes / blocksize + (bytes % blocksize != 0);
@@ -81,10 +85,10 @@ static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
 /*
  * Returns whether one of the @n bytes is not zero.
  *
- * A newer version of the library can give reserved members of a struct a
- * meaning.  A program that was built with a newer version is therefore refused
- * (E4L_ET_OPTION) if a reserved member of its options is not zero, and
- * reserved members of results are never written.
+ * A newer version of the library can use reserved members of a struct.  If a
+ * program was built with a newer version and sets such a member of its options,
+ * functions return E4L_ET_OPTION.  Reserved members of results are never
+ * written.
  */
 static inline bool e4l_any_byte(const void *bytes, size_t n)
 {
@@ -103,18 +107,18 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 	memcpy(result, from, E4L_KNOWN_BYTES(result))
 
 /*
- * Makes the library call @guard with @priv before a change of the filesystem
- * begins, is committed and ends, never from two threads at a time.  If @guard
- * returns an error (E4L_ET_NOT_OURS: another program uses the device), the
- * change fails and nothing more is written.  Use this with contexts of
- * e4l_new(); e4l_open() sets a guard.  With or without a guard, the library
+ * Makes the library call @guard with @priv before each change of the filesystem
+ * begins, before its commit, and before its end.  Calls never overlap.  If
+ * @guard returns an error (E4L_ET_NOT_OURS: another program uses the device),
+ * the change fails and nothing more is written.  For contexts of e4l_new()
+ * only, because e4l_open() sets a guard.  With or without a guard, the library
  * checks that the superblocks of the filesystem and of the journal have not
  * changed after the library has read or written them: another program that has
  * mounted or repaired the filesystem has changed the superblocks.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 
-/* The block that holds @group's descriptor. */
+/* Returns the block that contains the descriptor of @group. */
 blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
 
 #endif

@@ -24,8 +24,8 @@ struct e4l_reading e4l_reading_for(bool rotates)
 
 /*
  * The size of one readahead request.  The kernel silently limits a request to
- * the larger of the device's readahead size and its largest I/O size: at least
- * 128 KiB on common devices.
+ * the larger of the device's readahead size and its largest I/O size: this is
+ * at least 128 KiB on common devices.
  */
 #define READAHEAD_BYTES (128u << 10)
 
@@ -47,7 +47,7 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
 	return err;
 }
 
-/* A negative count is in bytes and bypasses unix_io's cache. */
+/* A negative count is in bytes, and makes unix_io bypass its cache. */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf)
 {
@@ -125,7 +125,7 @@ static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 	return i;
 }
 
-/* Reads the wanted blocks of a failed read one by one. */
+/* After a failed read of several blocks, reads the wanted blocks one by one. */
 static void visit_singly(struct e4l *e, const struct e4l_want *wants, size_t n,
 			 void *scratch,
 			 void (*visit)(const struct e4l_want *, const void *,
@@ -181,9 +181,9 @@ struct pipe {
 	enum job_state *state;
 	errcode_t *result;
 	unsigned int slots, ready;	/* @ready slots are initialized */
-	unsigned int helpers;	/* number of threads without the caller's */
+	unsigned int helpers; /* number of threads, not counting the caller's */
 	pthread_t helper[MAX_HELPERS];
-	/* numbers of jobs so far; job N is in slot N % @slots */
+	/* numbers of filled and finished jobs; job N is in slot N % @slots */
 	uint64_t filled, finished;
 	bool finishing;		/* a thread is inside done() */
 	bool ended;		/* next() returned false, or a job failed */
@@ -205,8 +205,8 @@ static void fail_locked(struct pipe *p, errcode_t err)
 }
 
 /*
- * Finishes the oldest job, whose work is done.  Drops the lock while done()
- * runs.
+ * Finishes the oldest unfinished job, on which work() has returned.  Drops the
+ * lock while done() runs.
  */
 static void finish_one(struct pipe *p)
 {
@@ -239,8 +239,8 @@ static errcode_t ready_slot(struct pipe *p, unsigned int slot)
 static void *worker(void *arg);
 
 /*
- * Starts another thread if there is more than one job.  A failure to start a
- * thread is ignored: fewer threads are enough.
+ * Starts another thread if there is more than one job.  Ignores a failure,
+ * because the running threads can do all jobs.
  */
 static void call_helper(struct pipe *p)
 {

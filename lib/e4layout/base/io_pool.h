@@ -2,8 +2,8 @@
 /*
  * io_pool: reads with many requests in flight and several threads.
  *
- * All I/O goes through the filesystem's io_channel, so that io_managers for
- * undo files, tests and injected faults stay in effect.  Ranges are announced
+ * All I/O uses the filesystem's io_channel, so that io_managers for undo files,
+ * tests and injected faults stay in effect.  Ranges are announced
  * (io_channel_cache_readahead) well before they are read, which keeps many
  * requests in flight, and jobs run on several threads.  All reads are in
  * announced ranges, so that the kernel's own readahead does not start.
@@ -20,17 +20,17 @@
 errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 
 /*
- * Writes @count blocks from @buf to @blk at once.  Bypasses unix_io's cache,
- * which would write a small request later, block by block.  Does not set the
- * failure detail of @e.
+ * Writes @count blocks from @buf to @blk at once.  Bypasses the cache of
+ * unix_io, because unix_io writes cached blocks later and one by one.  Does not
+ * set the failure detail of @e.
  */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
 /*
  * Invalidates the cached blocks of @io and allocates its cache again.  Returns
- * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache, an error
- * that ext2fs_open2() ignores.
+ * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache;
+ * ext2fs_open2() ignores this error.
  */
 errcode_t e4l_renew_buffers(io_channel io);
 
@@ -53,10 +53,11 @@ struct e4l_want {
 };
 
 /*
- * Reads the @n blocks of @wants in disk order, with few large reads, which are
- * all announced first.  Sorts @wants by block.  Calls @visit for each block
- * with the content of the block, or with NULL and the error.  @scratch has
- * E4L_GATHER_BYTES, the largest size of a read.
+ * Sorts @wants by block, and reads the @n blocks in disk order with few large
+ * reads.  All reads are announced before the first one.  Calls @visit for each
+ * block with the content of the block or, if the block cannot be read, with
+ * NULL and the error.  @scratch has E4L_GATHER_BYTES, the largest size of a
+ * read.
  */
 #define E4L_GATHER_BYTES (1u << 20)
 void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
@@ -66,32 +67,33 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 
 /*
  * An ordered parallel pipeline.  next() fills one job at a time, work() runs
- * for several jobs at once, and done() finishes one job at a time, in the order
- * in which next() has filled them.  next() must be quick, because it runs under
- * the pipeline's lock.  The caller's thread does the work alone if there is
- * only one job.
+ * for several jobs at once, and done() finishes one job at a time.  Jobs are
+ * finished in the order in which next() has filled them.  next() must be quick,
+ * because it runs under the pipeline's lock.  If there is only one job, no
+ * thread is started.
  */
 struct e4l_pipe_ops {
 	size_t job_bytes;
 	/*
-	 * Prepare and release a job slot, which starts zeroed.  Slots are
-	 * prepared on their first use, under the pipeline's lock.
+	 * Prepare and release a job slot, which is zeroed before init().  Slots
+	 * are prepared on their first use, under the pipeline's lock.
+	 * release() is called even if init() has failed.
 	 */
 	errcode_t (*init)(void *job, void *priv);
 	void (*release)(void *job, void *priv);
-	/* Fills @job; false: there are no more jobs. */
+	/* Fills @job.  Returns false if there are no more jobs. */
 	bool (*next)(void *job, void *priv);
 	/*
-	 * Work on a job, and finish a job in order.  An error ends the
-	 * pipeline.
+	 * work() does the work of a job, done() finishes a job.  An error ends
+	 * the pipeline.
 	 */
 	errcode_t (*work)(void *job, void *priv);
 	errcode_t (*done)(void *job, void *priv);
 };
 
 /*
- * Runs jobs until next() returns false, a job fails, or e4l_interrupt() is
- * called (E4L_ET_INTERRUPTED).
+ * Runs jobs until next() returns false or a job fails.  Returns the first error
+ * of a job, ENOMEM, or E4L_ET_INTERRUPTED after e4l_interrupt().
  */
 errcode_t e4l_pipe_run(struct e4l *e, const struct e4l_pipe_ops *ops,
 		       void *priv);

@@ -6,18 +6,18 @@
 #include <e4layout/context.h>
 
 /*
- * Reads through @e.  e4l_open() chooses larger gap_bytes and gather_bytes if
- * the disk below all loop devices and partitions rotates.
+ * Statistics about the reads of a context.  If the disk below all loop devices
+ * and partitions rotates, e4l_open() chooses larger gap_bytes and gather_bytes.
  */
 struct e4l_io_stats {
-	uint64_t reads;		/* calls to the io_manager */
-	uint64_t bytes;		/* bytes of these calls */
-	uint64_t readaheads;	/* ranges announced to the kernel */
-	/* largest gap between wanted blocks that is also read */
+	uint64_t reads;		/* number of read calls to the io_manager */
+	uint64_t bytes;		/* bytes read */
+	uint64_t readaheads;	/* number of ranges announced to the kernel */
+	/* largest gap between two wanted blocks that are read at once */
 	uint64_t gap_bytes;
 	/* largest size of a read of several wanted blocks */
 	uint64_t gather_bytes;
-	bool rotates;		/* the disk rotates */
+	bool rotates;		/* the device is a rotating disk */
 };
 void e4l_get_io_stats(const struct e4l *e, struct e4l_io_stats *stats);
 

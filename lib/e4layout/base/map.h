@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* map: one bit for each cluster, in words.  Ranges exclude their end. */
+/*
+ * map: bitmaps of clusters, as arrays of 64-bit words.  A range does not
+ * include its end.
+ */
 #ifndef E4L_MAP_H
 #define E4L_MAP_H
 
@@ -27,7 +30,10 @@ static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
 
 void e4l_map_set(uint64_t *map, uint32_t start, uint32_t end, bool value);
 
-/* Returns the first bit of [start, end) that is @value, or @end. */
+/*
+ * Returns the first bit of [start, end) that has @value, or @end if there is
+ * none.
+ */
 uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 		      bool value);
 
@@ -35,8 +41,9 @@ uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 uint32_t e4l_map_count(const uint64_t *map, uint32_t start, uint32_t end);
 
 /*
- * Sets *@run to the next run of clear bits after *@run and before @end.  Begin
- * with { 0, 0 }.  False: there are no more clear bits.
+ * Sets *@run to the next run of clear bits after *@run and before @end.  For
+ * the first call, *@run must be { 0, 0 }.  Returns false if there are no more
+ * clear bits.
  */
 static inline bool e4l_map_next_clear(const uint64_t *map, uint32_t end,
 				      struct e4l_span *run)

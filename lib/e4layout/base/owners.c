@@ -11,7 +11,7 @@
 #define PAGE_BITS	15
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
-/* The most runs that take no more memory than a bitmap. */
+/* The largest number of runs that need no more memory than a bitmap. */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
 /* A run of clusters in a page, both ends inclusive. */
@@ -65,7 +65,10 @@ static bool map_test(const uint8_t *map, unsigned int i)
 	return map[i / 8] >> i % 8 & 1;
 }
 
-/* The index of the first run that ends at or after @cluster. */
+/*
+ * Returns the index of the first run that ends at or after @cluster, or the
+ * number of runs if there is none.
+ */
 static unsigned int find_run(const struct page *p, unsigned int cluster)
 {
 	unsigned int low = 0, high = p->n;
@@ -109,8 +112,8 @@ static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
 }
 
 /*
- * The number of claimed clusters in [@first, @last].  If there are any, *@hit
- * is the first claimed cluster.
+ * Returns the number of claimed clusters in [@first, @last].  If there are any,
+ * sets *@hit to the first claimed cluster.
  */
 static unsigned int count_taken(const struct page *p, unsigned int first,
 				unsigned int last, unsigned int *hit)
@@ -132,7 +135,10 @@ static unsigned int count_taken(const struct page *p, unsigned int first,
 	return n;
 }
 
-/* Claims [@first, @last], and joins overlapping and adjacent runs. */
+/*
+ * Claims [@first, @last], and merges the range with overlapping and adjacent
+ * runs.
+ */
 static errcode_t add_run(struct page *p, unsigned int first, unsigned int last)
 {
 	unsigned int at = find_run(p, first ? first - 1 : 0), end = at;
@@ -173,8 +179,8 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 }
 
 /*
- * The number of clusters that are in the page, of @len clusters that begin with
- * cluster @at of the page.
+ * Of @len clusters from cluster @at of a page on, returns how many are in this
+ * page.
  */
 static unsigned int part_in_page(unsigned int at, uint64_t len)
 {

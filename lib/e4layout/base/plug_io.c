@@ -2,11 +2,11 @@
 /*
  * A write-combining io_manager.
  *
- * Held data are in an arena of fixed units, found through a hash table.
- * Unplugging sorts the units by their place on the device and issues each
- * contiguous range as one large write.  A unit is the smallest ext4 block, so
- * that a change of the channel's block size (as for a write of the superblock)
- * needs no unplugging.
+ * Held data are in an arena of units of 1 KiB, found through a hash table.
+ * Unplugging sorts the units by their position on the device and issues each
+ * contiguous range as one large write.  Every block size of ext4 is a multiple
+ * of the unit, so that a change of the channel's block size (as for a write of
+ * the superblock) needs no unplugging.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define UNIT		1024u
 #define UNIT_SHIFT	10
-/* units in the largest write */
+/* maximum number of units in one write */
 #define ISSUE_UNITS	(4u << 20 >> UNIT_SHIFT)
 #define MIN_LIMIT	(1u << 20)
 #define MAX_LIMIT	(1ULL << 40)
@@ -25,17 +25,18 @@
 struct plug {
 	io_channel under;
 	struct e4l_plug_stats stats;
-	uint32_t capacity;	/* units in the arena */
+	uint32_t capacity;	/* number of units that fit in the arena */
 	uint32_t used;		/* slots used since the arena was empty */
-	uint32_t held;		/* units in the table */
+	uint32_t held;	/* number of held units, which are in the table */
 	uint32_t mask;		/* table size - 1 */
 	/*
 	 * The arrays share one mapping, whose memory the kernel allocates on
 	 * first use, so that unplugging cannot fail for lack of memory.
 	 */
-	uint64_t *unit;		/* by slot: the unit's place on the device */
+	/* by slot: the unit's position on the device, in units */
+	uint64_t *unit;
 	uint32_t *table;	/* hash table of slot + 1, 0: empty */
-	uint32_t *order;	/* slots in the order of unplugging */
+	uint32_t *order;	/* slots sorted by position, used by unplug() */
 	char *arena;		/* by slot: the unit's content */
 	char *stage;		/* buffer for one write */
 	void *map;
@@ -54,7 +55,7 @@ static uint32_t bucket(const struct plug *p, uint64_t unit)
 	return (unit * 0x9e3779b97f4a7c15ULL >> 32) & p->mask;
 }
 
-/* The held content of @unit, or NULL. */
+/* Returns the content of @unit, or NULL if the unit is not held. */
 static char *find(const struct plug *p, uint64_t unit)
 {
 	uint32_t b = bucket(p, unit);
@@ -81,8 +82,8 @@ static void enter(struct plug *p, uint32_t slot)
 }
 
 /*
- * Adds @unit to the held units and returns its content.  The arena must have an
- * unused slot, see make_room().
+ * Returns the content of @unit.  If the unit is not yet held, adds it with
+ * undefined content; the arena must have an unused slot, see make_room().
  */
 static char *hold(struct plug *p, uint64_t unit)
 {
@@ -127,8 +128,8 @@ static int by_unit(const void *a, const void *b, void *priv)
 }
 
 /*
- * Writes @bytes at @offset, both multiples of UNIT, for any block size of the
- * channel.
+ * Writes @bytes at @offset.  Both are multiples of UNIT, but not always of the
+ * channel's block size.
  */
 static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 		       const void *buf)
@@ -175,7 +176,7 @@ static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 
 /*
  * Writes all held units.  Units that could not be written stay held in their
- * slots.  The arena is empty if all units were written.
+ * slots.  If all units were written, empties the arena.
  */
 static errcode_t unplug(struct plug *p)
 {
@@ -203,7 +204,7 @@ static errcode_t unplug(struct plug *p)
 	return err;
 }
 
-/* Unplugs if the arena has no space for @units more. */
+/* Unplugs if the arena has no space for @units more units. */
 static errcode_t make_room(struct plug *p, uint64_t units)
 {
 	return p->used + units > p->capacity ? unplug(p) : 0;
@@ -213,7 +214,8 @@ static errcode_t make_room(struct plug *p, uint64_t units)
 
 /*
  * Reads @bytes from the block boundary at @offset.  Blocks that are entirely
- * held are not read from the device, and may lie beyond its end.
+ * held are not read from the device, so they may lie beyond the end of the
+ * device.
  */
 static errcode_t read_range(struct plug *p, uint64_t offset, size_t bytes,
 			    char *buf)
@@ -282,8 +284,8 @@ static errcode_t plug_read_blk(io_channel channel, unsigned long block,
 /* ---------------------------------------------------------------- writing */
 
 /*
- * Holds a unit, of which a write covers only a part, with the device's content,
- * or with zeroes beyond the end of the device.
+ * Prepares a write to a part of @unit: if the unit is not yet held, holds it
+ * with the device's content, or with zeroes beyond the end of the device.
  */
 static errcode_t hold_unit(struct plug *p, uint64_t unit)
 {
@@ -306,7 +308,7 @@ static errcode_t hold_unit(struct plug *p, uint64_t unit)
 	return err;
 }
 
-/* Holds @bytes at @offset, without any alignment. */
+/* Holds a write of @bytes at @offset, which need not be aligned. */
 static errcode_t write_range(struct plug *p, uint64_t offset, size_t bytes,
 			     const char *buf)
 {
@@ -507,8 +509,8 @@ static struct struct_io_manager plug_manager = {
 };
 
 /*
- * Allocates the arrays in one mapping, which takes no memory before its first
- * use.
+ * Allocates the arrays in one mapping.  The kernel allocates memory for a page
+ * of the mapping when the page is first used.
  */
 static errcode_t map_arrays(struct plug *p, uint64_t limit_bytes)
 {

@@ -6,19 +6,20 @@
 #include <e4layout/context.h>
 
 /*
- * Holds writes back and issues them in the device's order as few, large writes.
- * An unplug issues all held writes.  The plug unplugs on flush and close, if
- * the memory is full, before a very large write, and before a zeroout or
- * discard that overlaps held writes.  Reads return the content of held writes.
- * A flush is a barrier: the plug unplugs and flushes the channel below.
+ * Holds writes in memory and issues them later, in the order of the device, as
+ * few large writes.  An unplug issues all held writes.  The channel unplugs on
+ * flush and close, when the memory limit is reached, before a very large write,
+ * and before a zeroout or discard that overlaps held writes.  Reads return the
+ * content of held writes.  A flush is a barrier: it unplugs, and then flushes
+ * the channel below.
  *
  * Failures.  An unplug stops at the first failed write, and the call that
  * caused the unplug returns the error.  Unwritten data stay held: reads return
  * them, and the next unplug writes them again.  If a write call returns an
- * error, its data are not held, except that a write_byte call of more than 256
- * KiB may hold a first part.  If writes fail on close, close returns the error
- * and drops the data.  A flush also returns the errors of flushing the channel
- * below.
+ * error, the data of this call are not held, except that a write_byte call of
+ * more than 256 KiB may hold a first part.  If writes fail on close, close
+ * returns the error and drops the data.  A flush also returns the errors of
+ * flushing the channel below.
  *
  * A plugged channel must not be used by two threads at a time, even if the
  * channel below allows it.
@@ -48,7 +49,7 @@ struct e4l_plug_stats {
 	uint64_t asked;		/* write calls to the plug */
 	uint64_t asked_bytes;
 	uint64_t issued;	/* write calls to the channel below */
-	uint64_t issued_bytes;	/* divided by issued: the mean size */
+	uint64_t issued_bytes;	/* issued_bytes / issued is the mean size */
 	uint64_t unplugs;
 };
 void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats);

@@ -12,8 +12,9 @@ static bool has_only(const char *name, const char *chars)
 }
 
 /*
- * Inside quotes, a single quote becomes '"'"': \' would not survive a program
- * that prints a backslash as \x5c.
+ * Returns @name in quotes.  @opening is the opening quote: ' or $'.  A single
+ * quote in @name becomes '"'" and @opening, not \', because programs that print
+ * the word write a backslash as \x5c.
  */
 static char *quote(const char *name, const char *opening)
 {

@@ -9,19 +9,21 @@
 #include <stdint.h>
 
 /*
- * Returns @name as one word of a shell command; the caller frees it.  NULL: no
- * memory.  A name without special characters is not quoted, and a name that
- * begins with '-' gets "./".  A name with a backslash or with bytes that are not
- * printable ASCII becomes $'...', with these bytes unchanged: the program that
- * prints the word must write control characters, backslashes, and invalid UTF-8
- * as \xNN, which bash decodes inside $'...'.
+ * Returns @name as one word of a shell command, to be freed by the caller, or
+ * NULL if there is no memory.  A name without special characters is not quoted,
+ * and a name that begins with '-' gets "./".  A name with a backslash or with
+ * bytes that are not printable ASCII becomes $'...', in which these bytes are
+ * unchanged.  The program that prints the word must therefore write control
+ * characters, backslashes, and invalid UTF-8 as \xNN, which bash decodes inside
+ * $'...'.
  */
 char *e4l_shell_word(const char *name);
 
 /*
- * As e4l_shell_word(), for the argument that names a filesystem at @offset_bytes
- * of @device to e2fsprogs.  e2fsprogs cuts a name at a '?': such a file is named
- * by a file descriptor, which the shell opens ("/dev/fd/9 9<>NAME").
+ * Like e4l_shell_word(), but returns the argument that e2fsprogs needs for a
+ * filesystem at @offset_bytes of @device.  e2fsprogs cuts a name at a '?'.  If
+ * @device contains a '?', the argument is a file descriptor that the shell
+ * opens ("/dev/fd/9 9<>NAME").
  */
 char *e4l_shell_filesystem(const char *device, uint64_t offset_bytes);
 

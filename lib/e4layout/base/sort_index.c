@@ -22,7 +22,10 @@ static uint32_t digit_of(const struct sort *s, uint32_t i, unsigned int shift)
 	       (DIGITS - 1);
 }
 
-/* Sorts the indexes at @from by one digit of their keys to @to; stable. */
+/*
+ * Writes the indexes in @from to @to, sorted by one digit of their keys.  The
+ * sort is stable.
+ */
 static void sort_digit(struct sort *s, const uint32_t *from, uint32_t *to,
 		       uint32_t n, unsigned int shift)
 {

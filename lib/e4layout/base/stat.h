@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * stat: stat(2) for files of any date.  struct struct_ext2_filsys contains a
- * time_t, so the program's time_t must have the same size as in libext2fs.  If
- * time_t has 32 bits, as on Debian's i386, stat(2) fails for files that are
- * dated after January 2038; statx(2) has 64-bit times everywhere.
+ * stat: stat(2) for files with 64-bit times.  struct struct_ext2_filsys
+ * contains a time_t, so the program's time_t must have the same size as in
+ * libext2fs.  If time_t has 32 bits, as on Debian's i386, stat(2) fails for
+ * files that are dated after January 2038; statx(2) has 64-bit times
+ * everywhere.
  */
 #ifndef E4L_STAT_H
 #define E4L_STAT_H
@@ -19,9 +20,9 @@
 #include <sys/vfs.h>
 
 /*
- * fstatat(2).  Of the times, only the change time is set in @st, cut to the bits
- * of time_t.  All times are in @stx, which may be NULL.  Returns 0, or -1 and sets
- * errno.
+ * Like fstatat(2), but sets only the change time in @st, truncated to the size
+ * of time_t.  If @stx is not NULL, *@stx gets all times.  On error, returns -1
+ * and sets errno.
  */
 static inline int e4l_fstatat(int dir, const char *path, int flags,
 			      struct stat *st, struct statx *stx)
@@ -63,7 +64,9 @@ static inline int e4l_fstat(int fd, struct stat *st)
 	return e4l_fstatat(fd, "", AT_EMPTY_PATH, st, NULL);
 }
 
-/* Whether the file is on an overlayfs.  False also on errors. */
+/*
+ * Returns whether @path is on an overlayfs.  Returns false if statfs(2) fails.
+ */
 static inline bool e4l_is_overlaid(const char *path)
 {
 	struct statfs fs;
@@ -73,9 +76,9 @@ static inline bool e4l_is_overlaid(const char *path)
 }
 
 /*
- * Whether @a and @b are the same file.  @overlaid: @a or @b is on an overlayfs,
- * which changes the st_dev of the underlying file, but not its st_ino, st_size,
- * st_blocks and st_ctim.
+ * Returns whether @a and @b are the same file.  If @a or @b is on an overlayfs,
+ * @overlaid must be true: an overlayfs changes the st_dev of a file, but not
+ * st_ino, st_size, st_blocks and st_ctim.
  */
 static inline bool e4l_same_file(const struct stat *a, const struct stat *b,
 				 bool overlaid)
