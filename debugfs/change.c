@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that change names and maps, each in one transaction. */
+/* Requests that change file names and block maps, each in one transaction. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,10 @@ bool shell_changed(struct shell *s, bool ok)
 	e4l_es_forget_all(s->cache);
 	if (!s->undo.file)
 		return shell_around(s, nothing, NULL) && ok;
-	/* the undo file covers one opening of the filesystem only */
+	/*
+	 * Without an error, keep the filesystem open, because the undo file
+	 * covers only one opening of the filesystem.
+	 */
 	if (ok)
 		return true;
 	if (undo_guard_changed())
@@ -99,7 +102,7 @@ static bool refuse_damaged(const struct shell *s, const char *path)
 	return false;
 }
 
-/* Refuses directories to which only the kernel can add names correctly. */
+/* Refuses a directory if only the kernel can add names to it correctly. */
 static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)
 {
@@ -151,7 +154,7 @@ bool name_find(struct shell *s, const char *path, struct name_at *p)
 	return err ? shell_fails(s, path, err) : true;
 }
 
-/* Finds the place of a name that must not exist yet. */
+/* Finds the directory for a name that must not exist yet. */
 static bool name_find_new(struct shell *s, const char *path, struct name_at *p)
 {
 	if (!name_find(s, path, p))
@@ -315,8 +318,8 @@ struct range {
 };
 
 /*
- * Parses a size, or a share of the file's size.  A share is rounded down to
- * whole blocks.
+ * Parses a size, or a percentage of the file's size.  A percentage below 100 %
+ * is rounded down to whole blocks.
  */
 static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 			uint64_t *bytes)
@@ -333,7 +336,7 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 	return true;
 }
 
-/* Parses OFFSET and LENGTH, in bytes, of a file of @size bytes. */
+/* Parses OFFSET and LENGTH for a file of @size bytes. */
 static bool parse_range(const struct shell *s, const char *const *argv,
 			uint64_t size, uint64_t *offset, uint64_t *end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* change: functions that writing requests share. */
+/* change: functions that all writing requests use. */
 #ifndef E4DEBUG_CHANGE_H
 #define E4DEBUG_CHANGE_H
 
@@ -7,27 +7,32 @@
 #include "e4layout/journal/change.h"
 
 /*
- * To be called after every change, successful (@ok) or not: drops the cached
- * extents and, without an undo file, opens the filesystem again.  Returns @ok,
- * or false after printing an error.
+ * Call this function after every change; @ok is true if the change succeeded.
+ * Drops the cached extents.  Without an undo file, closes the filesystem and
+ * opens it again; with an undo file, closes it after a failed change.  Returns
+ * @ok, or false after printing an error.
  */
 bool shell_changed(struct shell *s, bool ok);
 
-/* Calls e4l_change().  Returns false after printing that @what failed. */
+/*
+ * Calls e4l_change() with @doing, @fn and @priv, and then shell_changed().  If
+ * e4l_change() fails, prints an error that begins with @what.
+ */
 bool shell_change(struct shell *s, const char *what, const char *doing,
 		  errcode_t (*fn)(ext2_filsys fs, io_channel device,
 				  void *priv),
 		  void *priv);
 
 /*
- * The best place for @blocks blocks of a file near @ino: the first free extent
- * that is large enough, searched from the group of @ino on, and then from the
- * start of the filesystem; if no free extent is large enough, the largest one.
+ * Finds the first block for @blocks blocks of a file near inode @ino.  Uses the
+ * first free extent of at least @blocks blocks after the start of @ino's group.
+ * If there is none, uses the first such free extent of the filesystem; if there
+ * is none either, uses the largest free extent.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);
 
-/* The place of an existing or new name. */
+/* An existing or new name, and its directory. */
 struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
@@ -37,7 +42,7 @@ struct name_at {
 
 /*
  * Finds the directory for the name at @path, and the inode if the name exists.
- * Returns false after printing why no name can be added to the directory.
+ * If no name can be added to the directory, prints why and returns false.
  */
 bool name_find(struct shell *s, const char *path, struct name_at *p);
 
@@ -49,7 +54,9 @@ errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type);
 
-/* Whether the content of @f may be changed; false after printing the reason. */
+/*
+ * Returns whether the content of @f may be changed.  If not, prints the reason.
+ */
 bool file_may_change(const struct shell *s, const char *path,
 		     const struct file *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * map: draws the use of the block groups, or the places of a file's blocks, in
- * the terminal's width.
+ * map: draws the use of the block groups, or the location of a file's blocks,
+ * in the width of the terminal.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -20,8 +20,9 @@ struct drawing {
 	uint32_t blocks;		/* blocks per group, except the last */
 	unsigned int cells;		/* cells per group */
 	/*
-	 * [group][cell]: number of free blocks, in @counted; for a file,
-	 * written blocks in @counted and unwritten blocks in @unwritten.
+	 * Indexed by group and cell.  For free space, @counted is the number of
+	 * free blocks.  For a file, @counted is the number of written blocks,
+	 * and @unwritten the number of unwritten blocks.
 	 */
 	uint32_t *counted, *unwritten;
 };
@@ -59,8 +60,8 @@ static unsigned int cell_of(const struct drawing *d, uint32_t offset)
 }
 
 /*
- * Counts blocks in their cells; a damaged map may refer to blocks before group
- * 0.
+ * Adds the @len blocks from @blk to the counts of their cells.  A damaged map
+ * can contain blocks before group 0, which are ignored.
  */
 static void count_run(const struct drawing *d, uint32_t *counts, blk64_t blk,
 		      blk64_t len)
@@ -160,11 +161,11 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 
 /* ------------------------------------------------------------------- output */
 
-/* What a map shows: the free blocks of each group, or the blocks of a file. */
+/* What a map draws: the free blocks of each group, or the blocks of a file. */
 struct kind {
 	uint64_t (*draw)(const struct drawing *d, dgrp_t group, char *row);
 	const char *legend, *key;
-	bool all;	/* also draw groups without blocks of the file */
+	bool all;	/* also draw groups that contain no block of the file */
 };
 
 static const struct kind free_kind = {

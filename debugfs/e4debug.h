@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * e4debug:
+ * The source files of e4debug:
  *
- *  e4debug.c options, the open filesystem, requests from a line, file or prompt
- *  commands.ct libss' table of requests
- *  request.c the table of requests: arguments and requirements
- *  output.c prints results as text and as JSON
- *  file.c an inode with its extents, and the extent status cache
- *  look.c requests that read
- *  draw.c the request that draws
- *  journal.c the request that lists transactions
- *  settings.c tunables, and findings of a check
- *  repack.c requests that plan or improve the layout
- *  change.c requests that change names and maps; shared code of writing
- *  requests
- *  write.c the request that copies a file of the host
- *  pass.c other requests, by the system's debugfs
- *  prompt.c readline and completion
+ *  e4debug.c    options, the open filesystem, requests from a line, file or
+ *               prompt
+ *  commands.ct  libss' table of requests
+ *  request.c    the table of requests: arguments and requirements
+ *  output.c     results as text and as JSON
+ *  file.c       an inode with its extents, and the extent status cache
+ *  look.c       requests that read
+ *  draw.c       the request map
+ *  journal.c    the request journal
+ *  settings.c   the requests tunables and findings
+ *  repack.c     requests that plan or improve the layout
+ *  change.c     requests that change names and maps; functions for all
+ *               requests that write
+ *  write.c      the request write
+ *  pass.c       other requests, run by the system's debugfs
+ *  prompt.c     readline and completion
  */
 #ifndef E4DEBUG_H
 #define E4DEBUG_H
@@ -42,7 +43,7 @@ struct shell {
 	struct target_undo undo;
 	/* the open filesystem */
 	bool open;
-	/* no errors were found before the changes of this session */
+	/* a check before the first change of this session found no errors */
 	bool checked;
 	char *name;			/* as given by the user */
 	uint64_t partition;
@@ -60,20 +61,21 @@ struct shell {
 /* ---------------------------------------------------------------- e4debug.c */
 
 /*
- * Opens @name, or partition @partition of it (0: no partition), for writing if
- * s->write is set.  Returns false after printing an error.
+ * Opens @name; if @partition is not 0, opens that partition of @name.  If
+ * s->write is set, opens the filesystem for writing.  Returns false after
+ * printing an error.
  */
 bool shell_open(struct shell *s, const char *name, uint64_t partition);
 /* Closes the filesystem, if open. */
 bool shell_close(struct shell *s);
 /*
- * Closes the filesystem, calls @work, which may use the device, and opens the
- * filesystem again.
+ * Closes the filesystem, calls @work, and opens the filesystem again.  @work
+ * may use the device.
  */
 bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 		  void *priv);
 
-/* Runs a line.  Returns false after printing an error. */
+/* Runs one line of input. Returns false after printing an error. */
 bool shell_do(struct shell *s, const char *line);
 
 /* ---------------------------------------------------------------- request.c */
@@ -82,12 +84,12 @@ bool shell_do(struct shell *s, const char *line);
 void e4debug_request(int argc, const char *const *argv, int ss, void *priv);
 
 /*
- * Checks the filesystem before its first change.  Returns false after printing
- * that it is open read-only, or has errors.
+ * Checks the filesystem before its first change.  If the filesystem is open
+ * read-only or has errors, prints the reason and returns false.
  */
 bool shell_may_change(struct shell *s);
 
-/* The arguments of the request @name, for messages. */
+/* Returns the arguments of the request @name, for usage messages. */
 const char *shell_usage(const char *name);
 
 /* The table that mk_cmds generates from commands.ct. */
@@ -96,28 +98,30 @@ extern ss_request_table e4debug_commands;
 /* Prints "REQUEST: WHAT: why".  Returns false. */
 bool shell_fails(const struct shell *s, const char *what, errcode_t err);
 /*
- * Prints "REQUEST: WHAT: why" for an error of the library, with its detail.
- * Returns false.
+ * Prints "REQUEST: WHAT: why" for an error of the library, with the detail of
+ * s->e.  Returns false.
  */
 bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err);
 
 /*
- * Shows the progress @done of @total; call between progress_start() and
- * progress_end() for s->progress.
+ * Shows that @done of @total units are done.  Call this function between
+ * progress_start() and progress_end() for s->progress.
  */
 void shell_progress(struct shell *s, uint64_t done, uint64_t total);
 
 /* ----------------------------------------------------------------- output.c */
 
 /*
- * Prints the result of a request, an object, and frees it; NULL: no memory.  In
- * JSON, "schema" and "request" come first.  In text, each number and string is
- * a line, and each array of objects a table.
+ * Prints @object, the result of a request, and frees it.  If @object is NULL,
+ * reports a lack of memory.
+ *
+ * JSON output begins with the members "schema" and "request".  Text output has
+ * one line for each number and string, and a table for each array of objects.
  */
 bool shell_show(const struct shell *s, json_t *object);
 /*
- * Like shell_show(), for a request that changes something: prints nothing with
- * --quiet.
+ * Like shell_show(), for a request that changes something.  With --quiet and
+ * without --json, prints nothing.
  */
 bool shell_report(const struct shell *s, json_t *object);
 
@@ -140,35 +144,39 @@ struct file {
 };
 
 /*
- * Finds the inode of a path from the root, or of "<N>".  Returns false after
- * printing an error.
+ * Finds the inode of @path: a path from the root directory, or "<N>".  Returns
+ * false after printing an error.
  */
 bool file_find(const struct shell *s, const char *path, ext2_ino_t *ino);
 
 /*
- * Makes a bitmap of a file, or of a directory with everything below it; "<N>"
- * is one inode.
+ * Makes a bitmap of the inodes of a file, or of a directory and everything
+ * below it.  For "<N>", the bitmap contains only inode N.
  */
 bool file_subtree(const struct shell *s, const char *path,
 		  ext2fs_inode_bitmap *ret);
 
-/* Calls @piece for the pieces of one inode. */
+/* Calls @piece for each piece of inode @ino. */
 errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 		    errcode_t (*piece)(const struct e4l_piece *, void *),
 		    void *priv);
 
 /*
- * Reads an inode with all its extents.  Call file_free() even after an error.
+ * Reads an inode with all its extents.  Call file_free() in any case, even
+ * after an error.
  */
 bool file_load(const struct shell *s, ext2_ino_t ino, struct file *f);
 bool file_open(const struct shell *s, const char *path, struct file *f);
 void file_free(struct file *f);
 
-/* Finds the state of a block: in the cache, or by reading into the cache. */
+/*
+ * Returns the state of block @lblk in *@es.  If the cache does not contain the
+ * block, reads the inode's extents into the cache.
+ */
 errcode_t file_block(const struct shell *s, ext2_ino_t ino, uint32_t lblk,
 		     struct e4l_es *es);
 
-/* The number of blocks up to the end of the file. */
+/* Returns the number of blocks up to the end of the file. */
 uint64_t file_blocks(const struct shell *s, const struct file *f);
 
 /* ----------------------------------------------------------------- requests */
@@ -197,8 +205,9 @@ request_fn do_write;
 /* ------------------------------------------------------------------- pass.c */
 
 /*
- * The program for posix_spawnp(3): @built_in, which configure has found or, if
- * that does not exist, the same name in PATH.
+ * Returns the program for posix_spawnp(3): @built_in, the path that configure
+ * found.  If no such program exists, returns its name without the directory, so
+ * that PATH is searched.
  */
 char *program_path(char *built_in);
 
@@ -207,7 +216,7 @@ bool shell_pass(struct shell *s, const char *line);
 
 /* ----------------------------------------------------------------- prompt.c */
 
-/* Runs lines from the terminal until the end. */
+/* Runs lines from the terminal until end of file or quit. */
 void shell_listen(struct shell *s);
 
 #endif

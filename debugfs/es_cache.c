@@ -2,17 +2,22 @@
 /*
  * The extent status cache.
  *
- * Each inode has a treap of entries, by position in the file, and one queue of
- * reclaimable entries per age.  Entries begin inactive.  A hit sets the entry's
- * accessed flag.  Reclaim visits the inodes with inactive entries in turn,
- * frees the oldest entries, and makes entries with the flag active.  Active
- * entries are freed only if a first round freed nothing.  While more than half
- * of the entries are active, active entries without the flag become inactive,
- * so that entries that were in use once do not fill the cache forever.
+ * Each inode has a treap of entries, sorted by the position in the file.  For
+ * each of the two ages, inactive and active, each inode has a queue of
+ * reclaimable entries.  A new entry is inactive.  A lookup sets the accessed
+ * flag of the entry.
  *
- * Queues contain only reclaimable entries, and empty queues are not visited: a
- * scan visits at most as many inodes as entries, and each visited entry is
- * freed, loses its flag or becomes inactive.
+ * Reclaim visits the inodes with inactive entries in turn, and visits their
+ * oldest entries first.  An entry without the accessed flag is freed; an entry
+ * with the flag becomes active, and its flag is cleared.  Active entries are
+ * freed only if no inactive entry could be freed.  While more than half of the
+ * entries are active, reclaim also makes active entries without the flag
+ * inactive.  Entries that were used only once therefore do not fill the cache
+ * forever.
+ *
+ * Queues contain only reclaimable entries, and empty queues are not visited.  A
+ * scan therefore visits at most as many inodes as entries, and each visited
+ * entry is freed, loses its flag or becomes inactive.
  */
 #include "config.h"
 #include <errno.h>
@@ -24,7 +29,8 @@
 #define MALLOC_BYTES	16u		/* estimated overhead of malloc(3) */
 #define ENTRY_BYTES	(sizeof(struct es_entry) + MALLOC_BYTES)
 #define INODE_BYTES	(sizeof(struct es_inode) + MALLOC_BYTES)
-#define BATCH		64 /* entries that are freed at once at the limit */
+/* entries to free at once when the limit is reached */
+#define BATCH		64
 #define FIRST_MASK	63u
 
 /* -------------------------------------------------------------------- lists */
@@ -65,7 +71,10 @@ static struct es_inode *find_inode(const struct e4l_es_cache *c, ext2_ino_t ino)
 	return inode;
 }
 
-/* Doubles the table when it is full.  Without memory, chains become longer. */
+/*
+ * Doubles the hash table when it is full.  If there is no memory, keeps the
+ * table, so that its chains become longer.
+ */
 static void grow_table(struct e4l_es_cache *c)
 {
 	uint32_t size = c->mask + 1, i;
@@ -90,7 +99,7 @@ static void grow_table(struct e4l_es_cache *c)
 	free(old);
 }
 
-/* Finds or adds an inode; NULL: no memory. */
+/* Returns the inode @ino, which is added if necessary. NULL: no memory. */
 static struct es_inode *get_inode(struct e4l_es_cache *c, ext2_ino_t ino)
 {
 	struct es_inode *inode = find_inode(c, ino), **at;
@@ -144,7 +153,10 @@ static void set_kid(struct es_entry *entry, bool side, struct es_entry *kid)
 		kid->parent = entry;
 }
 
-/* Splits a tree into the entries that begin before @lblk, and the others. */
+/*
+ * Splits a tree into the entries that begin before @lblk, and all other
+ * entries.
+ */
 static void part(struct es_entry *tree, uint64_t lblk, struct es_entry **before,
 		 struct es_entry **rest)
 {
@@ -163,7 +175,7 @@ static void part(struct es_entry *tree, uint64_t lblk, struct es_entry **before,
 	}
 }
 
-/* Joins two trees; all of @a precedes all of @b. */
+/* Joins two trees. All entries of @a must precede all entries of @b. */
 static struct es_entry *join(struct es_entry *a, struct es_entry *b)
 {
 	if (!a || !b)
@@ -183,7 +195,7 @@ static void set_root(struct es_inode *inode, struct es_entry *root)
 		root->parent = NULL;
 }
 
-/* The last entry that begins at or before @lblk. */
+/* Returns the last entry that begins at or before @lblk, or NULL. */
 static struct es_entry *find_at_or_before(const struct es_inode *inode,
 					  uint64_t lblk)
 {
@@ -197,7 +209,7 @@ static struct es_entry *find_at_or_before(const struct es_inode *inode,
 	return found;
 }
 
-/* The first entry that has a block in [@lblk, @end). */
+/* Returns the first entry that has a block in [@lblk, @end), or NULL. */
 static struct es_entry *find_in(const struct es_inode *inode, uint64_t lblk,
 				uint64_t end)
 {
@@ -220,7 +232,10 @@ static struct es_entry *last_entry(const struct es_inode *inode)
 	return at;
 }
 
-/* Appends @entry after @last: equivalent to join(), but from the bottom up. */
+/*
+ * Appends @entry to the tree after @last, the last entry of the tree.  The
+ * result is that of join(), but the search begins at @last.
+ */
 static void append(struct es_inode *inode, struct es_entry *last,
 		   struct es_entry *entry)
 {
@@ -236,7 +251,7 @@ static void append(struct es_inode *inode, struct es_entry *last,
 		set_root(inode, entry);
 }
 
-/* Appends a reclaimable entry to its inode's queue of an age. */
+/* Appends a reclaimable entry to the queue of @age of its inode. */
 static void enlist(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *entry, enum es_age age)
 {
@@ -275,7 +290,8 @@ static struct es_entry *new_entry(const struct e4l_es *es)
 }
 
 /*
- * Adds @entry; no entry of the tree, whose last entry is @last, may overlap it.
+ * Adds @entry to the tree, whose last entry is @last.  @entry must not overlap
+ * any entry of the tree.
  */
 static void add(struct e4l_es_cache *c, struct es_inode *inode,
 		struct es_entry *last, struct es_entry *entry, enum es_age age)
@@ -335,8 +351,8 @@ void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 /* ------------------------------------------------------------------ reclaim */
 
 /*
- * Visits the oldest entry of a queue.  With @keep, frees no entry.  Returns
- * true if the entry was freed.
+ * Visits the oldest entry of a queue.  If @keep is true, the entry is not
+ * freed.  Returns true if the entry was freed.
  */
 static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 {
@@ -356,8 +372,9 @@ static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 }
 
 /*
- * Visits the inodes, at most once each, until @want entries of an age are freed
- * or, with @keep, visited.
+ * Visits entries of @age, inode by inode, and each entry at most once.  Stops
+ * when @want entries have been freed; if @keep is true, when @want entries have
+ * been visited.
  */
 static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 			 bool keep)
@@ -371,8 +388,8 @@ static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 		struct es_inode *inode = queue->inode;
 
 		/*
-		 * visit all other inodes before the remaining entries of this
-		 * inode
+		 * Move this inode to the end of the list, so that all other
+		 * inodes are visited before its remaining entries.
 		 */
 		list_del(&queue->link);
 		list_add_tail(&c->queues[age], &queue->link);
@@ -394,8 +411,8 @@ static uint64_t reclaim(struct e4l_es_cache *c, uint64_t want)
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
 	/*
-	 * all active entries had been accessed; the first visit has cleared
-	 * their flags
+	 * If nothing was freed, all active entries had the accessed flag.  The
+	 * first round has cleared the flags.
 	 */
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
@@ -409,8 +426,8 @@ static void touch(struct e4l_es_cache *c, struct es_inode *inode,
 }
 
 /*
- * Returns CPU time, so that other processes do not affect the duration of a
- * scan.
+ * Returns the CPU time of this thread, so that other processes do not affect
+ * the measured duration of a scan.
  */
 static uint64_t now_ns(void)
 {
@@ -445,8 +462,8 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want)
 }
 
 /*
- * Frees up to BATCH entries per scan, so that scans are rare, but at most an
- * eighth of the limit.
+ * Frees entries until the cache is within its limit.  A scan frees up to BATCH
+ * entries, so that scans are rare, but at most an eighth of the limit.
  */
 static void keep_limit(struct e4l_es_cache *c)
 {
@@ -493,7 +510,10 @@ errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret)
 	return 0;
 }
 
-/* Frees the entries leaf by leaf, which needs no joins. */
+/*
+ * Frees all entries of an inode, beginning with the leaves of the tree, so that
+ * no subtrees must be joined.
+ */
 static void forget(struct e4l_es_cache *c, struct es_inode *inode)
 {
 	struct es_entry *at = inode->root, *parent;
@@ -535,8 +555,8 @@ static bool has_place(int state)
 }
 
 /*
- * Whether a block in @state at @pblk, @distance blocks after the first block of
- * @entry, continues @entry.
+ * Returns whether a block can be part of @entry.  The block has @state and
+ * @pblk, and is @distance blocks after the first block of @entry.
  */
 static bool continues(const struct es_entry *entry, uint64_t distance,
 		      int state, blk64_t pblk)
@@ -545,7 +565,9 @@ static bool continues(const struct es_entry *entry, uint64_t distance,
 	       (!has_place(state) || entry->pblk + distance == pblk);
 }
 
-/* Makes @entry begin at @lblk, which is inside of it. */
+/*
+ * Shortens @entry so that it begins at @lblk, which must be one of its blocks.
+ */
 static void cut_head(struct es_entry *entry, uint64_t lblk)
 {
 	uint64_t cut = lblk - entry->lblk;
@@ -607,8 +629,8 @@ errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 }
 
 /*
- * Joins @entry and the next entry, if they are contiguous and of the same
- * state.
+ * Joins @entry and the next entry, if the two entries are contiguous and have
+ * the same state.
  */
 static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 		      struct es_entry *entry)
@@ -624,8 +646,8 @@ static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 }
 
 /*
- * Inserts @entry, which must not overlap a known entry.  @last is the last
- * entry of the tree.
+ * Inserts @entry, which must not overlap an entry of the tree.  @last is the
+ * last entry of the tree.
  */
 static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *last, struct es_entry *entry)
@@ -646,7 +668,10 @@ static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		join_next(c, inode, entry);
 }
 
-/* Whether the cache already has all of @es. */
+/*
+ * Returns whether the cache already contains all blocks of @es in the same
+ * state.
+ */
 static bool is_known(const struct es_inode *inode, const struct e4l_es *es)
 {
 	struct es_entry *entry = find_at_or_before(inode, es->lblk);
@@ -669,7 +694,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	inode = get_inode(c, ino);
 	if (!inode)
 		return ENOMEM;
-	/* new entries are usually after all others */
+	/* Usually, new blocks come after all known entries of the inode. */
 	last = last_entry(inode);
 	behind = !last || end_of(last) <= es->lblk;
 	if (!behind && is_known(inode, es))
@@ -689,7 +714,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	return 0;
 }
 
-/* The next entry in the file. */
+/* Returns the entry that follows @entry in the file, or NULL. */
 static struct es_entry *next_entry(const struct es_entry *entry)
 {
 	struct es_entry *at = entry->kid[1];

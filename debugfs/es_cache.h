@@ -10,10 +10,13 @@ enum e4l_es_state {
 	E4L_ES_WRITTEN,
 	E4L_ES_UNWRITTEN,
 	E4L_ES_HOLE,		/* known to be unallocated */
-	E4L_ES_DELAYED,		/* has content, but is not allocated yet */
+	E4L_ES_DELAYED,		/* has data in memory, but no blocks yet */
 };
 
-/* @len blocks of one state; allocated blocks are contiguous on the disk. */
+/*
+ * @len blocks of a file in the same state.  Written and unwritten blocks are
+ * contiguous on the disk.
+ */
 struct e4l_es {
 	blk64_t pblk;		/* for written and unwritten; 0 otherwise */
 	uint64_t len;		/* lblk + len is at most 2^32 */
@@ -22,45 +25,50 @@ struct e4l_es {
 };
 
 /*
- * A cache of decoded extents of many inodes, with a memory limit.  Adjacent
- * extents of the same state form one entry.  At the limit, entries are freed,
- * inode by inode: entries that were not looked up since their insertion first.
- * Delayed entries exist only in the cache: they stay until they are removed,
- * whatever the limit.
+ * A cache of the decoded extents of many inodes, with a memory limit.  Adjacent
+ * extents of the same state form one entry.  When the limit is reached, entries
+ * are freed inode by inode: first the entries that have not been looked up
+ * since their insertion.  Delayed entries are never freed by the limit, because
+ * their state exists only in the cache.
  *
- * A cache has no locks and must not be used by two threads at a time.  Threads
- * may take turns, as in the callbacks of e4l_scan(), which never overlap.
+ * A cache has no locks, and must not be used by two threads at the same time.
+ * Threads may take turns, as in the callbacks of e4l_scan(), which never
+ * overlap.
  */
 struct e4l_es_cache;
 
-/* Error: ENOMEM.  @limit_bytes includes the overhead of malloc(3) per entry. */
+/*
+ * Makes a cache.  @limit_bytes includes the overhead of malloc(3) for each
+ * entry.  Errors: ENOMEM.
+ */
 errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret);
 /* NULL is allowed. */
 void e4l_es_free(struct e4l_es_cache *c);
 
 /*
- * Sets the state of @es's blocks in inode @ino.  Errors, after which nothing
- * has changed: E4L_ET_BAD_ARGUMENT, ENOMEM.
+ * Sets the state of the blocks @es of inode @ino.  Errors: E4L_ET_BAD_ARGUMENT,
+ * ENOMEM; the cache is then unchanged.
  */
 errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 			const struct e4l_es *es);
 
 /*
- * Returns true, and sets *@es to the whole entry that contains block @lblk, if
- * the cache has the block.  Counts the lookup as a hit or a miss.
+ * If the cache contains block @lblk, sets *@es to the whole entry that contains
+ * the block, and returns true.  Counts a hit or a miss.
  */
 bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 		   struct e4l_es *es);
 
 /*
- * Looks up to @n contiguous entries, the first of which contains block @lblk.
- * Returns their number.  Each entry is a hit.  If there are fewer than @n, the
- * next block is unknown, which is a miss, or is beyond the largest file.
+ * Looks up contiguous entries, beginning with the entry that contains block
+ * @lblk, and copies up to @n of them to @es.  Returns the number of entries
+ * found, and counts a hit for each of them.  If the next block is unknown, also
+ * counts a miss.  The search also ends at the maximum size of a file.
  */
 size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			  struct e4l_es *es, size_t n);
 
-/* Frees all entries of all inodes. */
+/* Removes all entries of all inodes, including delayed entries. */
 void e4l_es_forget_all(struct e4l_es_cache *c);
 
 struct e4l_es_stats {
@@ -68,16 +76,18 @@ struct e4l_es_stats {
 	uint64_t entries;
 	uint64_t reclaimable;	/* entries that are not delayed */
 	uint64_t active;	/* reclaimable entries that are active */
-	uint64_t bytes, max_bytes;	/* current and maximum memory */
+	/* current memory, and its maximum so far */
+	uint64_t bytes, max_bytes;
 	uint64_t limit_bytes;
 	uint64_t hits, misses;	/* lookup counters */
 	uint64_t scans;		/* number of reclaims at the limit */
 	/*
-	 * visited inodes and entries: sum of all scans, and maximum of one scan
+	 * visited inodes and entries: total of all scans, and maximum of one
+	 * scan
 	 */
 	uint64_t visited, max_visited;
 	uint64_t reclaimed;	/* number of freed entries */
-	/* processor time: sum of all scans, and maximum of one scan */
+	/* CPU time: total of all scans, and maximum of one scan */
 	uint64_t scan_ns, max_scan_ns;
 };
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
@@ -85,7 +95,8 @@ void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
 /* ----------------------------------- internal: for bench/es_cache and tests */
 
 /*
- * A circular, doubly linked list: its head, or the first member of an element.
+ * A link of a circular, doubly linked list: the head of the list, or the first
+ * member of an element.
  */
 struct es_link {
 	struct es_link *prev, *next;
@@ -93,22 +104,24 @@ struct es_link {
 
 enum es_age { ES_INACTIVE, ES_ACTIVE, ES_AGES };
 
-/* The state of a range of blocks. */
+/* A range of blocks in the same state. */
 struct es_entry {
-	struct es_link link;		/* in the inode's queue of its age */
-	struct es_entry *kid[2], *parent; /* a treap by position in the file */
+	struct es_link link;		/* link in the inode's queue of @age */
+	/* links of the treap, sorted by @lblk */
+	struct es_entry *kid[2], *parent;
 	blk64_t pblk;
 	uint64_t len;			/* at most 2^32 blocks */
 	uint32_t lblk;
 	uint32_t priority;
 	uint8_t state;			/* enum e4l_es_state */
 	uint8_t age;			/* enum es_age */
-	bool accessed; /* looked up after reclaim's last visit */
+	bool accessed; /* looked up since reclaim last visited the entry */
 };
 
-/* An inode's entries of one age. */
+/* The reclaimable entries of an inode that have one age. */
 struct es_queue {
-	struct es_link link;	/* in the cache's list if the queue has entries */
+	/* in the cache's list unless the queue is empty */
+	struct es_link link;
 	struct es_link entries;		/* the oldest entry first */
 	uint64_t n;
 	struct es_inode *inode;
@@ -123,15 +136,15 @@ struct es_inode {
 };
 
 struct e4l_es_cache {
-	/* queues that are not empty; the next to visit first */
+	/* queues that are not empty, in the order of the next visits */
 	struct es_link queues[ES_AGES];
 	struct es_inode **table;
 	uint32_t mask;			/* table size - 1 */
 	uint32_t random;
 	struct e4l_es_stats stats;
 	/*
-	 * The policy: reclaim() frees up to @want entries; touch() updates an
-	 * entry after a hit.
+	 * The replacement policy: reclaim() frees up to @want entries, and
+	 * touch() updates an entry after a hit.
 	 */
 	uint64_t (*reclaim)(struct e4l_es_cache *c, uint64_t want);
 	void (*touch)(struct e4l_es_cache *c, struct es_inode *inode,
@@ -139,30 +152,37 @@ struct e4l_es_cache {
 	void *priv;
 };
 
-/* Delayed entries are in no queue, so that reclaim never visits them. */
+/*
+ * Returns whether @entry can be freed to stay within the memory limit.  Delayed
+ * entries are in no queue, so that reclaim never visits them.
+ */
 static inline bool es_reclaimable(const struct es_entry *entry)
 {
 	return entry->state != E4L_ES_DELAYED;
 }
 
 /*
- * Removes @len blocks from @lblk, including delayed ones.  The range may end
- * inside an entry.  Error, after which nothing has changed: ENOMEM.
+ * Removes @len blocks from @lblk on, including delayed blocks.  The range may
+ * begin or end inside an entry.  Errors: ENOMEM; the cache is then unchanged.
  */
 errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			uint64_t len);
 
 /*
- * Frees up to @want entries that are not delayed, and at least one if there is
- * any.  Returns their number.
+ * Frees up to @want entries that are not delayed.  If there is such an entry,
+ * frees at least one.  Returns the number of freed entries.
  */
 uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
 
-/* Whether @entries entries of a new inode fit without freeing others. */
+/*
+ * Returns whether @entries entries of a new inode fit without freeing other
+ * entries.
+ */
 bool e4l_es_has_room(const struct e4l_es_cache *c, uint64_t entries);
 
 /*
- * Frees @entry, but not an inode that becomes empty: see e4l_es_drop_empty().
+ * e4l_es_drop() frees @entry.  The inode stays, even if it has no other entry;
+ * e4l_es_drop_empty() frees such an inode.
  */
 void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 		 struct es_entry *entry);

@@ -138,14 +138,14 @@ uint64_t file_blocks(const struct shell *s, const struct file *f)
 /* -------------------------------------------------------------------- cache */
 
 /*
- * Limit of the entries that one read of an inode adds, so that they are not
- * freed at once.
+ * Maximum number of entries that one read of an inode adds to the cache.  The
+ * entries fit into the cache, so that they are not freed immediately.
  */
 #define FILL_ENTRIES 65536
 
 struct filling {
 	const struct shell *s;
-	uint64_t from, at;	/* blocks before @at are known */
+	uint64_t from, at;	/* all blocks before @at have been read */
 	unsigned int n;
 };
 

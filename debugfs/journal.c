@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * journal: lists the transactions in the log: those that recovery would replay,
- * and older transactions that are not overwritten yet.  Reads every block of
- * the journal, so that a damaged block does not hide the following
- * transactions.  Data never look like a header, because the log escapes them.
+ * journal: lists the transactions in the log.  These are the transactions that
+ * recovery would replay, and older transactions that have not been overwritten
+ * yet.  Every block of the journal is read, so that a damaged block does not
+ * hide the transactions that follow.  A data block never looks like a journal
+ * header, because the log escapes such blocks.
  */
 #include "config.h"
 #include <endian.h>
@@ -41,8 +42,8 @@ struct reading {
 /* --------------------------------------------------------------------- read */
 
 /*
- * A comparison for e4l_lower_bound(): negative for an extent that ends at or
- * before the block.
+ * Compares an extent with a block, for e4l_lower_bound().  Returns a negative
+ * number if the extent ends before the block.
  */
 static int end_cmp(const void *extent, const void *lblk)
 {
@@ -88,8 +89,9 @@ static errcode_t read_super(struct reading *r)
 /* --------------------------------------------------------------------- list */
 
 /*
- * Returns the transaction of a header: the last transaction in the list, or a
- * new one if a commit has ended the last one or its sequence number differs.
+ * Returns the transaction to which a header belongs: the last transaction in
+ * the list.  If a commit has ended the last transaction, or if its sequence
+ * number differs, adds a new transaction.
  */
 static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 {
@@ -104,8 +106,8 @@ static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 }
 
 /*
- * Counts the tags of a descriptor block, up to the tag that is marked as the
- * last.
+ * Counts the tags of a descriptor block, up to the tag that has the flag for
+ * the last tag.
  */
 static uint32_t count_tags(const struct reading *r)
 {
@@ -199,7 +201,7 @@ static int by_sequence(const void *a, const void *b)
 	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* Joins the parts of a transaction that wraps around the end of the log. */
+/* Joins the two parts of a transaction that wraps around the end of the log. */
 static void join_ends(struct reading *r)
 {
 	struct logged *first = r->v, *last;
@@ -216,8 +218,8 @@ static void join_ends(struct reading *r)
 }
 
 /*
- * Marks the transactions that recovery replays: complete ones, from the start
- * on without a gap.
+ * Marks the transactions that recovery replays: the complete transactions from
+ * the start of the log, up to the first gap in the sequence numbers.
  */
 static void mark_replay(struct reading *r)
 {

@@ -111,7 +111,10 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 	shell_progress(priv, group, groups);
 }
 
-/* Shows the layout of all files, or of the files in @only. */
+/*
+ * Shows the layout of all files.  If @only is not NULL, shows the layout of the
+ * files in @only.
+ */
 static bool frag_many(struct shell *s, ext2fs_inode_bitmap only)
 {
 	struct e4l_model_options opt = {
@@ -155,7 +158,7 @@ bool do_frag(struct shell *s, int argc, const char *const *argv)
 
 /* ------------------------------------------------------------------ extents */
 
-/* How an extent relates to the previous one. */
+/* Describes how @x continues the previous extent, or why it does not. */
 static const char *mark_of(const struct e4l_extent *last,
 			   const struct e4l_extent *x)
 {
@@ -226,8 +229,9 @@ bool do_extents(struct shell *s, int argc, const char *const *argv)
 /* --------------------------------------------------------------------- tree */
 
 /*
- * The number of entries of node @i: nodes, or extents.  *@extent is the index
- * of the next extent that no node has counted.
+ * Returns the number of entries in tree node @i: child nodes, or extents in a
+ * leaf.  *@extent is the index of the first extent that has not been counted
+ * yet.
  */
 static uint64_t count_entries(const struct file *f, size_t i, size_t *extent)
 {

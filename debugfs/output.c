@@ -19,7 +19,7 @@ json_t *shell_text(const struct shell *s, const char *bytes, size_t max)
 	return value;
 }
 
-/* Converts a key such as "free_blocks" to a label for people. */
+/* Converts a key such as "free_blocks" to a label for text output. */
 static const char *label(const char *key, char buf[TABLE_CELL])
 {
 	size_t i;
@@ -55,7 +55,10 @@ static const char *row_cell(size_t row, unsigned int column,
 	return at ? cell(json_object_iter_value(at), buf) : "";
 }
 
-/* The first row determines the columns. */
+/*
+ * Prints an array of objects.  The members of the first object determine the
+ * columns.
+ */
 static void print_table(json_t *rows)
 {
 	struct table_column columns[MAX_COLUMNS] = { 0 };
@@ -74,7 +77,10 @@ static void print_table(json_t *rows)
 	table_print(stdout, columns, n, json_array_size(rows), row_cell, rows);
 }
 
-/* Objects with the same members, such as "before" and "after". */
+/*
+ * Objects with the same members, such as "before" and "after", which are
+ * printed as columns of one table.
+ */
 struct beside {
 	json_t *objects[MAX_COLUMNS];
 	unsigned int n;
@@ -110,9 +116,9 @@ static bool same_members(json_t *a, json_t *b)
 }
 
 /*
- * Prints a table with a row for each member and a column for each object: the
- * one at @at, and the following ones with the same members.  Returns the
- * position of the last object.
+ * Prints the object at position @at of @object, and the objects after it that
+ * have the same members, as one table.  The table has a row for each member and
+ * a column for each object.  Returns the position of the last printed object.
  */
 static void *print_beside(json_t *object, void *at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs requests that e4debug does not have with the system's debugfs. */
+/* Uses the system's debugfs to run requests that e4debug does not have. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,10 @@
 #include "support/say.h"
 #include "e4debug.h"
 
-/* Each request runs in a new debugfs process, which ends with the request. */
+/*
+ * Requests that only set a state of the debugfs process are useless, because
+ * the process ends with the request.
+ */
 #define FORGOTTEN "has no effect, because each request runs in a new debugfs: "
 #define BY_PATH FORGOTTEN "give full paths"
 #define BY_ITSELF FORGOTTEN "run debugfs directly"
@@ -47,8 +50,8 @@ static bool is_refused(const char *line)
 }
 
 /*
- * Forwards debugfs' messages without its banner.  Returns true if there are
- * messages, or if reading them fails.
+ * Forwards the messages of debugfs, except its banner.  Returns true if there
+ * are messages, or if reading them fails.
  */
 static bool pass_errors(FILE *errors)
 {
@@ -71,7 +74,10 @@ static bool pass_errors(FILE *errors)
 	return said;
 }
 
-/* Copies the output of debugfs to stdout.  False: stdout cannot be written. */
+/*
+ * Copies the output of debugfs to stdout.  Returns false if stdout cannot be
+ * written.
+ */
 static bool pass_output(int fd)
 {
 	char buf[4096];
@@ -86,8 +92,8 @@ static bool pass_output(int fd)
 }
 
 /*
- * Starts debugfs with its output to @out and its messages to @errors, and with
- * default signal handling.
+ * Starts debugfs, which writes its output to @out and its messages to @errors,
+ * and which SIGINT can end.
  */
 static int start(const struct shell *s, char *const *argv, int out, int errors,
 		 pid_t *pid)
@@ -121,7 +127,7 @@ static int start(const struct shell *s, char *const *argv, int out, int errors,
 
 /*
  * Forwards the output and messages of debugfs.  debugfs exits with 0 even after
- * an error: its messages, and failures to print its output, show an error.
+ * an error, so that any message counts as an error.
  */
 static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 {
@@ -149,7 +155,7 @@ static bool run(const struct shell *s, char *const *argv)
 		goto out;
 	}
 	fflush(stdout);
-	/* a pager would wait for keys */
+	/* A pager would wait for a key. */
 	setenv("DEBUGFS_PAGER", "__none__", true);
 	setenv("PAGER", "cat", true);
 	err = start(s, argv, fd[1], fileno(errors), &pid);
@@ -220,9 +226,15 @@ bool shell_pass(struct shell *s, const char *line)
 	if (!device)
 		return shell_fails(s, line, ENOMEM);
 	p.device = device;
-	/* the undo file would not record debugfs' writes */
+	/*
+	 * If there is an undo file, debugfs must not write, because its writes
+	 * would not be recorded.
+	 */
 	p.write = s->write && !s->undo.file;
-	/* debugfs can change anything */
+	/*
+	 * If debugfs can write, the filesystem must be checked again before the
+	 * next change.
+	 */
 	s->checked &= !p.write;
 	ok = p.write ? shell_around(s, pass, &p) : pass(s, &p);
 	free(device);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads lines from a terminal; readline completes requests and paths. */
+/*
+ * Reads lines from a terminal, with completion of requests and paths by
+ * readline.
+ */
 #include "config.h"
 #include <pthread.h>
 #include <signal.h>
@@ -24,15 +27,16 @@ static struct shell *completing;
 
 /* The possible completions of a word. */
 struct candidates {
-	const char *word;	/* the typed start of the word */
+	const char *word;	/* the typed start of a name */
 	size_t len;
-	const char *before;	/* part of the word before the completed name */
+	/* the directory part of the typed word, or "" */
+	const char *before;
 	char **v;		/* NULL-terminated */
 	size_t n;
 	bool failed;
 };
 
-/* Adds a candidate; readline frees it. */
+/* Adds a candidate, which readline frees. */
 static void add(struct candidates *c, const char *name, size_t len,
 		const char *after)
 {
@@ -67,7 +71,7 @@ static int add_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *de,
 	return c->failed ? DIRENT_ABORT : 0;
 }
 
-/* Adds the names in the directory of @text. */
+/* Adds the paths that begin with @text. */
 static void find_paths(const char *text, struct candidates *c)
 {
 	const struct shell *s = completing;
@@ -98,7 +102,10 @@ static void find_requests(const char *text, struct candidates *c)
 		add(c, r->command_names[0], strlen(r->command_names[0]), "");
 }
 
-/* Returns the longest common prefix, then all candidates: readline's format. */
+/*
+ * Returns the longest common prefix and then all candidates, as readline
+ * requires.
+ */
 static char **with_prefix(struct candidates *c)
 {
 	size_t len, i;
@@ -118,7 +125,7 @@ static char **with_prefix(struct candidates *c)
 	return all;
 }
 
-/* The first word is a request, other words are paths. */
+/* Completes the first word as a request, and other words as paths. */
 static char **complete(const char *text, int start, int end)
 {
 	struct candidates c = { 0 };
@@ -137,14 +144,17 @@ static char **complete(const char *text, int start, int end)
 	return with_prefix(&c);
 }
 
-/* Paths are not the host's: readline must not call stat(2) on them. */
+/*
+ * Prevents readline from calling stat(2), because the paths are not paths of
+ * the host.
+ */
 static int no_stat(char **name)
 {
 	**name = '\0';
 	return 1;
 }
 
-/* Ctrl-C is a key while a line is edited, and clears the line. */
+/* While a line is edited, Ctrl-C is a key that clears the line. */
 static void prepare_terminal(int meta)
 {
 	struct termios t;

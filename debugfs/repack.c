@@ -94,7 +94,7 @@ static bool repack(struct repack *r, const char *path)
 	if (only)
 		ext2fs_free_inode_bitmap(only);
 	ok = err ? shell_fails_e4l(r->s, "cannot repack", err) : true;
-	/* a run that ends before the first transaction has changed nothing */
+	/* A run that ended before its first transaction has changed nothing. */
 	if (!dry && (!err || r->repacking.writing))
 		ok = shell_changed(r->s, ok);
 	if (!ok)

@@ -10,8 +10,8 @@
 #include "e4debug.h"
 
 /*
- * Requirements of requests, which are ordered: a larger value includes the
- * smaller ones.
+ * Requirements of requests.  If a requirement includes another one, it has the
+ * larger value.
  */
 enum needs {
 	NOTHING = 0,
@@ -58,7 +58,10 @@ static const struct request {
 	{ "quit", "", 0, 0, NOTHING, do_quit },
 };
 
-/* The full name of @name, if it is an alias in commands.ct. */
+/*
+ * If @name is an alias in commands.ct, returns the full name; otherwise returns
+ * @name.
+ */
 static const char *full_name(const char *name)
 {
 	const ss_request_entry *r;
@@ -119,7 +122,10 @@ static bool may_run(const struct shell *s, const struct request *r, int argc)
 	return false;
 }
 
-/* An interrupt ends a read anywhere; changes test for interrupts themselves. */
+/*
+ * Runs a request.  An interrupt ends a reading request at any point; other
+ * requests check for interrupts themselves.
+ */
 static bool run(struct shell *s, const struct request *r, int argc,
 		const char *const *argv)
 {

@@ -8,7 +8,7 @@
 #include "support/say.h"
 #include "change.h"
 
-/* Number of findings to keep; all are counted. */
+/* Number of findings to list; all findings are counted. */
 #define MAX_FINDINGS 1000
 
 /* ----------------------------------------------------------------- tunables */
@@ -100,7 +100,7 @@ static json_t *findings_array(const struct findings *f)
 	return json_checked(rows, failed);
 }
 
-/* @doing is static text, with a different pointer for each pass. */
+/* @doing is static text; its pointer is different for each pass. */
 static void on_progress(const char *doing, uint64_t done, uint64_t all,
 			void *priv)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * write: copies a file of the host to a new or preallocated file.  Data are
- * written to unreferenced blocks or unwritten extents, through a plug; one
- * transaction then adds the blocks to the file.
+ * write: copies a file of the host to a new or preallocated file.  The data are
+ * written to unreferenced blocks or unwritten extents, through a plug.  One
+ * transaction then makes the data part of the file.
  */
 #include "config.h"
 #include <errno.h>
@@ -31,7 +31,7 @@ struct writing {
 	uint64_t size, blocks;
 	uint64_t data_blocks;		/* estimate, without holes */
 	mode_t mode;
-	blk64_t goal;			/* place of the first block */
+	blk64_t goal;			/* goal for the first block */
 	struct name_at at;
 	/* for a preallocated file: its map before and after the write */
 	struct file f;
@@ -41,7 +41,7 @@ struct writing {
 	size_t n_zero;
 	uint64_t done_bytes, zeroed_blocks;
 	bool no_memory;
-	/* valid during the change */
+	/* set only during the change */
 	ext2_filsys fs;
 	io_channel plug;
 	char *buf;
@@ -49,7 +49,10 @@ struct writing {
 
 /* --------------------------------------------------------------------- data */
 
-/* Puts a plug over the device, which stays open when the plug is closed. */
+/*
+ * Makes a plug that writes to @device.  Closing the plug does not close
+ * @device.
+ */
 static errcode_t plug_in(struct writing *w, ext2_filsys fs, io_channel device)
 {
 	errcode_t err;
@@ -77,7 +80,9 @@ static errcode_t plug_out(struct writing *w, errcode_t err)
 	return err ? err : err2;
 }
 
-/* Reads @bytes at @pos; a source that became shorter is an error. */
+/*
+ * Reads @bytes at @pos of the source.  Fails if the source has become shorter.
+ */
 static errcode_t read_source(const struct writing *w, uint64_t pos,
 			     size_t bytes)
 {
@@ -97,7 +102,10 @@ static errcode_t read_source(const struct writing *w, uint64_t pos,
 	return 0;
 }
 
-/* Copies @len blocks of the source, from its block @lblk on, to @pblk. */
+/*
+ * Copies @len blocks of the source, from block @lblk of the source on, to
+ * @pblk.
+ */
 static errcode_t copy(struct writing *w, uint64_t lblk, blk64_t pblk,
 		      uint64_t len)
 {
@@ -141,7 +149,7 @@ static errcode_t zero(struct writing *w, const struct e4l_block_run *run)
 
 /* ---------------------------------------------------------------- new files */
 
-/* Allocates the blocks of one range of data, and writes the data. */
+/* Allocates the blocks from @from to @to - 1, and copies the data to them. */
 static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 			     uint64_t to)
 {
@@ -152,7 +160,10 @@ static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 
 	err = ext2fs_fallocate(w->fs, EXT2_FALLOCATE_FORCE_INIT, ino, NULL,
 			       w->goal, from, to - from);
-	/* without a goal, libext2fs continues after the existing extents */
+	/*
+	 * Only the first range has a goal; for later ranges, libext2fs
+	 * continues after the existing extents.
+	 */
 	w->goal = ~0ULL;
 	if (err)
 		return err;
@@ -216,7 +227,7 @@ static errcode_t add_inode(struct writing *w, ext2_ino_t ino)
 	err = ext2fs_inode_size_set(w->fs, &inode, w->size);
 	if (err)
 		return err;
-	/* makes an empty tree */
+	/* Creates an empty extent tree. */
 	err = ext2fs_extent_open2(w->fs, ino, &inode, &handle);
 	if (err)
 		return err;
@@ -245,8 +256,8 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 /* ------------------------------------------------------- preallocated files */
 
 /*
- * Checks that the range is unwritten: data must not be visible before the
- * commit.
+ * Checks that the range is unwritten, so that the new data are not visible
+ * before the commit.
  */
 static bool check_range(const struct writing *w)
 {
@@ -306,7 +317,7 @@ static errcode_t plan_map(struct writing *w)
 	return err;
 }
 
-/* Drops the tree; libext2fs builds a new one. */
+/* Frees the blocks of the extent tree, because libext2fs builds a new tree. */
 static errcode_t drop_tree(struct writing *w, struct ext2_inode *inode)
 {
 	const struct e4l_tree_block *b = w->f.tree;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a write converts an unwritten extent to written ones: the kernel's rule,
- * and a file in memory to which the rule is applied.
+ * Applies the kernel's rule for converting unwritten extents to a file in
+ * memory.
  *
- * Extents are kept in leaves of the size in an on-disk tree, because the kernel
- * merges entries and moves blocks between entries only inside a leaf; higher
- * levels have no influence.
+ * The file keeps its extents in leaves, which have as many entries as an
+ * on-disk leaf.  The kernel merges entries, and moves blocks between entries,
+ * only inside a leaf.  Higher levels of the tree have no influence.
  */
 #include "config.h"
 #include <errno.h>
@@ -29,7 +29,7 @@ struct e4l_zeroout_file {
 	uint64_t eof_blk;
 };
 
-/* An entry: ex[i] of leaves[leaf]. */
+/* The position of an entry: ex[i] of leaves[leaf]. */
 struct place {
 	size_t leaf;
 	uint32_t i;
@@ -114,9 +114,12 @@ static errcode_t add_leaf(struct e4l_zeroout_file *f, size_t at)
 }
 
 /*
- * Makes space for an entry after the one at @p, which stays in place: in the
- * same leaf; or at the start of the next leaf, if only that has space;
- * otherwise in the same leaf, after all later entries have moved to a new leaf.
+ * Makes space for a new entry after the entry at @p, which does not move.  If
+ * the leaf of @p has space, uses that leaf.  If @p is the last entry of a full
+ * leaf and the next leaf has space, uses the start of the next leaf.
+ * Otherwise, adds a leaf and moves all entries after @p to that leaf; the new
+ * entry comes after @p or, if the leaf of @p is still full, at the start of the
+ * new leaf.
  */
 static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 			   struct place *ret)
@@ -149,9 +152,10 @@ static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * Splits the unwritten entry at @p after @keep blocks, at most its length, and
- * sets the state of the second part to @unwritten.  @join: merge the second
- * part with its neighbours.
+ * Splits the unwritten entry at @p after @keep blocks, and sets the state of
+ * the second part to @unwritten.  @keep must not exceed the length of the
+ * entry; if @keep is 0, sets the state of the whole entry.  If @join is true,
+ * merges the second part with its neighbours.
  */
 static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 		       uint32_t keep, bool unwritten, bool join)
@@ -179,8 +183,8 @@ static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * Moves a write of @len blocks at one end of the entry at @p to the adjacent
- * written entry.
+ * If a write of @len blocks at the start or end of the entry at @p is adjacent
+ * to a written entry, moves the blocks to that entry and returns true.
  */
 static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 		    uint32_t len)
@@ -211,7 +215,7 @@ static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 	return true;
 }
 
-/* Finds the entry that contains @lblk.  False: there is none. */
+/* Finds the entry that contains @lblk. Returns false if there is none. */
 static bool find(const struct e4l_zeroout_file *f, uint32_t lblk,
 		 struct place *p)
 {
@@ -239,7 +243,10 @@ static bool find(const struct e4l_zeroout_file *f, uint32_t lblk,
 	return leaf->ex[low].lblk <= lblk && lblk < end_of(&leaf->ex[low]);
 }
 
-/* Writes @len blocks inside the unwritten entry at @p. */
+/*
+ * Applies a write of @len blocks from @lblk, which are all in the unwritten
+ * entry at @p.
+ */
 static errcode_t convert(struct e4l_zeroout_file *f, struct place p,
 			 uint32_t lblk, uint32_t len, uint32_t max_blocks,
 			 e4l_zero_fn zero, void *priv)

@@ -370,7 +370,7 @@ static void free_texts(const struct args_tool *tool, void *config)
 }
 
 /*
- * Prints the option that getopt_long() refused. optopt is the option's letter,
+ * Prints the option that getopt_long() refused.  optopt is the option's letter,
  * 0 for an unknown long option, or LONG_BASE or more for a long option that
  * takes no value.
  */

@@ -14,7 +14,7 @@ static void answer(const char *sentence)
 }
 
 /*
- * The signal that ends the waiting thread. pthread_cancel() is not used,
+ * The signal that ends the waiting thread.  pthread_cancel() is not used,
  * because it ends the process if there is no memory.  SIGRTMAX is not used,
  * because valgrind reserves it.
  */

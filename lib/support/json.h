@@ -44,7 +44,7 @@ json_t *json_name(const char *name);
 json_t *json_field(const char *text, size_t max);
 
 /*
- * Writes @object and a newline to stdout, and frees @object. json_write()
+ * Writes @object and a newline to stdout, and frees @object.  json_write()
  * indents the output; json_write_line() writes one line.  If @object is NULL or
  * memory is missing, reports a lack of memory and returns false.  If writing
  * fails, returns false without a message, because say_done() prints it.

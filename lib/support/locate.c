@@ -186,7 +186,7 @@ static bool is_gpt(blkid_partlist all)
 /*
  * Lists the partitions of a disk or disk image.  An image does not record the
  * sector size of its disk.  If no partition is found with the default sector
- * size, looks for a GPT with 4096-byte sectors. libblkid always returns
+ * size, looks for a GPT with 4096-byte sectors.  libblkid always returns
  * positions in units of 512 bytes.
  */
 static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
