@@ -54,9 +54,9 @@ same 'exit of e4repack' "$status" 1
 cmp -s img before && fail 'nothing was written'
 says 'flushing the device: File too large for the limit of this shell'
 says 'cannot close: File too large for the limit of this shell'
-sed -n 's/.*, run \(e2undo.*\), and then \(e2fsck .*\)/\1; \2/p' "$err" >command
-same 'commands' "$(wc -l <command)" 1
-run sh command
+sed -n 's/.*, run \(e2undo.*\), and then \(e2fsck .*\)/\1; \2/p' "$err" >commands
+same 'commands' "$(wc -l <commands)" 1
+run sh commands
 "$top_builddir/tests/tools/fsdigest" -z img | cmp - sums ||
 	fail 'the contents were not restored'
 sound img

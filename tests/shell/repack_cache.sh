@@ -132,10 +132,10 @@ for csum in metadata_csum ^metadata_csum; do
 	leaf=$((block * bs))
 	head -c "$bs" /dev/zero >"$work/zeroes"
 	spoilt $csum $leaf "$work/zeroes" \
-		"[a-z ]* \(inode $inode, block $block\): .* run e2fsck"
+		"[a-z ]* \(inode $inode, block $block\): the filesystem is damaged"
 	: >"$work/nothing"
 	spoilt $csum $leaf "$work/nothing" \
-		"[a-z ]* \(inode $inode.*\): .* run e2fsck"
+		"[a-z ]* \(inode $inode.*\): .* is damaged"
 	# an inode without links is not in use
 	itable=$((${at% *} * bs + ${at#* }))
 	head -c 2 /dev/zero >"$work/links"
