@@ -16,14 +16,14 @@
 #define INODE_CSUM_LO		0x7C
 #define INODE_EXTRA_ISIZE	0x80
 #define INODE_CSUM_HI		0x82
-/* minimum i_extra_isize of an inode with i_checksum_hi */
+/* An inode has i_checksum_hi if its i_extra_isize is at least this value. */
 #define EXTRA_ISIZE_CSUM_HI	4
 
 #ifdef HAVE_ISAL
 /*
- * ISA-L's AVX-512 functions leave the upper halves of the vector registers
- * dirty.  Each SSE instruction of the compiled program then costs hundreds of
- * cycles, until the upper halves are cleared.
+ * ISA-L's AVX-512 functions do not clear the upper halves of the vector
+ * registers.  Until these are cleared, each SSE instruction of the program
+ * costs hundreds of cycles.
  */
 #ifdef __x86_64__
 __attribute__((target("avx"))) static void clear_upper_avx(void)
@@ -68,8 +68,8 @@ uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
 
 /*
  * The checksum covers the inode number, the generation, and the inode with
- * zeroes in the two checksum fields.  Inodes are short: one call for a copy is
- * twice as fast as a call for each part.
+ * zeroes in the two checksum fields.  Copies the inode, because one call of
+ * e4l_crc32c() for the copy is twice as fast as a call for each part.
  */
 bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {

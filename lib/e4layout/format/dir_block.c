@@ -14,7 +14,10 @@ static bool has_tail(const char *tail)
 	       !tail[6] && (uint8_t)tail[7] == DIR_TAIL_TYPE;
 }
 
-/* The offset of an index block's entries; 0: not an index block. */
+/*
+ * Returns the offset of the index entries in @block, or 0 if @block is not an
+ * index block.
+ */
 static size_t dx_entries(ext2_filsys fs, const char *block)
 {
 	const char *second = block + DIR_ENTRY_BYTES;
@@ -31,9 +34,10 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 }
 
 /*
- * Computes an index block's checksum.  The first entry has two counters in
- * place of a hash: the limit and the number of entries.  Returns the offset of
- * the checksum; 0: the checksum does not fit.
+ * Computes an index block's checksum.  Instead of a hash, the first index entry
+ * contains two counters: the maximum and the actual number of entries.  Returns
+ * the offset of the checksum, or 0 if the counters leave no space for a
+ * checksum.
  */
 static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 		      size_t entries, uint32_t *crc)
@@ -54,7 +58,7 @@ static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 
 /*
  * Computes the checksum of a leaf or an index block.  Returns the offset of the
- * checksum; 0: the block has no checksum.
+ * checksum, or 0 if the block has no checksum.
  */
 static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			 const char *block, uint32_t *crc)
@@ -64,8 +68,8 @@ static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 	size_t entries = dx_entries(fs, block);
 
 	/*
-	 * tested first, because an index block can still contain the tail of a
-	 * leaf whose block was reused
+	 * Test for an index block first: if its block was a leaf before, the
+	 * tail of the leaf can remain at the end of the block.
 	 */
 	if (entries)
 		return dx_csum(fs, seed, block, entries, crc);

@@ -12,24 +12,27 @@
 
 /*
  * Verifies the checksum of @block, a leaf or an index block of directory @dir,
- * as on disk.  True if the filesystem has no metadata checksums.
+ * as on disk.  Returns true if the filesystem has no metadata checksums.
  */
 bool e4l_dir_block_csum_ok(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			   const void *block);
 
 /*
- * Sets the checksum of a block that had a valid checksum, possibly for another
- * inode.
+ * Sets the checksum of @block, a leaf or an index block that has a checksum
+ * field.  The old checksum need not be valid for inode @dir.
  */
 void e4l_dir_block_csum_set(ext2_filsys fs, ext2_ino_t dir,
 			    uint32_t generation, void *block);
 
-/* A walk over the entries in @len bytes; start with @off 0. */
+/*
+ * A walk over the directory entries in the @len bytes at @buf.  @off is 0 at
+ * the start.
+ */
 struct e4l_dir_walk {
 	ext2_filsys fs;
 	ext2_ino_t dir;
 	bool encrypted;
-	bool has_dots;		/* the bytes may contain "." and ".." */
+	bool has_dots;		/* "." and ".." are valid in these bytes */
 	const char *buf;
 	size_t len, off;
 };
@@ -37,7 +40,10 @@ struct e4l_dir_walk {
 enum e4l_dir_step {
 	DIR_END,
 	DIR_ENTRY,		/* *@entry is set */
-	/* an entry or all remaining bytes are invalid; the walk may continue */
+	/*
+	 * An entry is invalid.  If the length of the entry is invalid, all
+	 * remaining bytes are skipped.  The walk may continue.
+	 */
 	DIR_BAD,
 };
 
@@ -45,13 +51,13 @@ enum e4l_dir_step {
 enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 			       struct e4l_dirent *entry);
 
-/* Whether the entry is "..". */
+/* Returns whether @entry is "..". */
 bool e4l_dirent_is_dotdot(const struct e4l_dirent *entry);
 
 /*
- * Returns the value of the attribute system.data of @inode: the second part of
- * an inline directory.  @bytes is the size of @inode.  Returns NULL and sets
- * *@len to 0 if @inode has no such attribute.
+ * Returns the value of the attribute system.data of @inode, which contains the
+ * second part of an inline directory.  @bytes is the size of @inode.  Returns
+ * NULL and sets *@len to 0 if @inode has no such attribute.
  */
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * dir_build: builds the blocks of a directory from its entries.  A directory is
- * linear, or an htree whose entries come in the order of their hashes: the
- * root, then the index blocks, level by level downwards, then the leaves.
- * Formats: Documentation/filesystems/ext4/directory.rst in Linux.
+ * linear or an htree.  An htree has the root first, then the index blocks,
+ * level by level downwards, then the leaves.  The caller must pass the entries
+ * of an htree in the order of their hashes.  Formats:
+ * Documentation/filesystems/ext4/directory.rst in Linux.
  */
 #ifndef E4L_DIR_BUILD_H
 #define E4L_DIR_BUILD_H
@@ -25,13 +26,16 @@ struct e4l_dir_builder {
 	ext2_ino_t ino, parent;
 	uint32_t generation;
 	uint8_t hash_version;	/* as in the root of the index */
-	/* the directory is encrypted and casefolded: hashes follow each name */
+	/*
+	 * the hashes are stored after each name, because the directory is both
+	 * encrypted and casefolded
+	 */
 	bool hashes_on_disk;
-	/* fill level of an htree's leaves, 50 to 100 */
+	/* fill level of an htree's leaves, 50 to 100 percent */
 	unsigned int fill_percent;
 	/*
-	 * number of entries except "." and ".."; entry() is called several
-	 * times for each
+	 * Number of entries except "." and "..".  entry() is called several
+	 * times for each of them.
 	 */
 	uint32_t n;
 	void (*entry)(uint32_t i, struct e4l_new_dirent *entry,
@@ -51,42 +55,45 @@ struct e4l_dir_shape {
 	uint32_t blocks;
 };
 
-/* The size of an entry other than "." and "..", in bytes. */
+/* Returns the size in bytes of an entry other than "." and "..". */
 unsigned int e4l_dirent_bytes(const struct e4l_dir_builder *b,
 			      unsigned int name_len);
 
-/* The bytes in a block for entries, including "." and "..". */
+/*
+ * Returns the number of bytes for entries, including "." and "..", in a leaf.
+ */
 unsigned int e4l_dir_leaf_bytes(ext2_filsys fs);
 
-/* Whether all entries fit in one block, so that no index is needed. */
+/* Returns whether all entries fit in one block. */
 bool e4l_dir_fits_block(const struct e4l_dir_builder *b);
 
 /*
  * Divides the entries into blocks.  The caller frees shape->start.  Errors,
- * with nothing to free:  ENOMEM, E4L_ET_DIR_TOO_LARGE (the index would need
+ * with shape->start NULL:  ENOMEM, E4L_ET_DIR_TOO_LARGE (the index would need
  * more levels than the filesystem allows).
  */
 errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 			struct e4l_dir_shape *shape);
 
 /*
- * Computes the number of index blocks per level, and of all blocks, from the
- * number of leaves.  Errors: E4L_ET_DIR_TOO_LARGE.
+ * From the number of leaves in @shape, computes the number of index blocks on
+ * each level and the number of all blocks.  Errors: E4L_ET_DIR_TOO_LARGE.
  */
 errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
 			    struct e4l_dir_shape *shape);
 
 /*
- * Builds block @blk of the directory in @buf, which must be zeroed.  For a
- * linear directory, a @blk beyond the blocks of @shape becomes an empty block.
+ * Builds block @blk of the directory in @buf, which must be zeroed.  If a
+ * linear directory has no block @blk, builds a block without entries.
  */
 void e4l_dir_put_block(const struct e4l_dir_builder *b,
 		       const struct e4l_dir_shape *shape, uint32_t blk,
 		       char *buf);
 
 /*
- * Writes the entries [from, to) to the @end zeroed bytes at @buf; the last
- * entry, or an unused one, extends to the end.
+ * Writes the entries [from, to) to the @end bytes at @buf, which must be
+ * zeroed.  Extends the last entry to the end; if there is no entry, writes an
+ * unused entry.
  */
 void e4l_dir_put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			 uint32_t to, char *buf, unsigned int end);

@@ -3,10 +3,12 @@
 #include "dir_use.h"
 #include "format.h"
 
-/* leaves below this fill level are sparse */
+/* average fill level below which the leaves are sparse */
 #define SPARSE_PERCENT	50
 
-/* Whether one block holds the entries and has space for more. */
+/*
+ * Returns whether the entries fill at most E4L_DIR_FILL_PERCENT of one block.
+ */
 static bool fits_block(const struct e4l_dir_use *u)
 {
 	return u->bytes * 100 <= (uint64_t)E4L_DIR_FILL_PERCENT *
@@ -31,8 +33,9 @@ bool e4l_dir_is_sparse(const struct e4l_dir_use *u)
 }
 
 /*
- * The maximum number of leaves of @room bytes: a new leaf begins only if an
- * entry does not fit, so that a full leaf has more than @room - @longest bytes.
+ * Returns the maximum number of leaves of @room bytes for entries of @bytes in
+ * total.  A new leaf begins only if an entry does not fit, so that each leaf
+ * except the last has more than @room - @longest bytes in use.
  */
 static uint64_t most_leaves(uint64_t bytes, unsigned int room,
 			    unsigned int longest)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dir_use: whether a directory is worth rebuilding. */
+/* dir_use: decides whether a directory is worth rebuilding. */
 #ifndef E4L_DIR_USE_H
 #define E4L_DIR_USE_H
 
 #include "dir_build.h"
 
-#define E4L_DIR_FILL_PERCENT	80	/* fill level of rebuilt leaves */
+/* fill level of the leaves of a rebuilt htree */
+#define E4L_DIR_FILL_PERCENT	80
 
 struct e4l_dir_use {
 	ext2_filsys fs;
@@ -15,7 +16,7 @@ struct e4l_dir_use {
 	bool indexed;
 };
 
-/* Counts an entry of @bytes, as from e4l_dirent_bytes(). */
+/* Adds an entry of @bytes, which e4l_dirent_bytes() has returned. */
 static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 {
 	u->bytes += bytes;
@@ -23,18 +24,25 @@ static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 		u->longest = bytes;
 }
 
-/* Whether the entries do not fit in one block, so that an index is needed. */
+/*
+ * Returns whether the directory needs an index: the filesystem has the
+ * dir_index feature, and the entries fill more than E4L_DIR_FILL_PERCENT of one
+ * block.
+ */
 bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 
-/* Whether the directory needs an index, but is linear. */
+/* Returns whether the directory needs an index, but has none. */
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
-/* Whether the leaves are sparse, as after the removal of many entries. */
+/*
+ * Returns whether the leaves are less than half full, for example after the
+ * removal of many entries.
+ */
 bool e4l_dir_is_sparse(const struct e4l_dir_use *u);
 
 /*
- * The maximum number of blocks of the rebuilt directory, for any order of its
- * entries; 0: an index cannot hold the entries.
+ * Returns the maximum number of blocks that the rebuilt directory needs, for
+ * any order of its entries, or 0 if an index cannot hold the entries.
  */
 uint64_t e4l_dir_most_blocks(const struct e4l_dir_use *u);
 

@@ -12,8 +12,8 @@ struct e4l_dirent {
 	uint8_t file_type;	/* EXT2_FT_*; 0 without the filetype feature */
 	uint8_t name_len;	/* 1 to 255 */
 	/*
-	 * Not terminated with NUL; valid as long as the walked bytes.  Contains
-	 * neither '/' nor NUL, except in encrypted directories, where the name
+	 * Not terminated with NUL.  Points into the bytes of the walk.
+	 * Contains neither '/' nor NUL, unless the directory, and so the name,
 	 * is encrypted.
 	 */
 	const char *name;

@@ -35,7 +35,10 @@ static struct e4l_token damage(blk64_t blk, errcode_t why)
 	};
 }
 
-/* Data and tree blocks must be after block @first and before block @end. */
+/*
+ * Valid block numbers for data and tree blocks: greater than @first and less
+ * than @end.
+ */
 struct bounds {
 	blk64_t first, end;
 };
@@ -58,7 +61,8 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			     struct e4l_token_vec *out)
 {
 	const struct bounds bounds = bounds_of(fs);
-	uint64_t next = pos->first;	/* may exceed 2^32 */
+	/* first valid logical block; may exceed 2^32 */
+	uint64_t next = pos->first;
 	unsigned int i;
 
 	if (!e4l_token_grow(out, n))
@@ -169,8 +173,8 @@ errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 /* ----------------------------------------------------------------- indirect */
 
 /*
- * Extends the last token if the data block continues it; otherwise, appends a
- * token.
+ * If the data block is contiguous with the last token after @base, extends that
+ * token.  Otherwise, appends a token.
  */
 static bool push_data_block(struct e4l_token_vec *out, size_t base,
 			    blk64_t pblk, uint32_t lblk)

@@ -9,10 +9,12 @@
 #include "e4layout/base/internal.h"
 #include "format.h"
 
-/* The content of a node, in logical order. */
+/*
+ * Kinds of tokens.  The content of a node is a list of tokens in logical order.
+ */
 enum e4l_token_kind {
 	TOKEN_INODE,		/* scan: start of an inode */
-	TOKEN_WRITTEN,		/* data: @arg blocks at @pblk */
+	TOKEN_WRITTEN,		/* @arg written blocks at @pblk */
 	TOKEN_UNWRITTEN,
 	TOKEN_NODE,		/* an unread tree block */
 	TOKEN_TREE,		/* scan: a tree block that was read */
@@ -38,10 +40,10 @@ struct e4l_token_vec {
 	size_t n, max;
 };
 
-/* Reserves @n more elements; false: no memory. */
+/* Reserves @n more elements.  Returns false if there is no memory. */
 bool e4l_token_grow(struct e4l_token_vec *vec, size_t n);
 
-/* False: no memory. */
+/* Appends @token.  Returns false if there is no memory. */
 static inline bool e4l_token_push(struct e4l_token_vec *vec,
 				  struct e4l_token token)
 {
@@ -51,7 +53,10 @@ static inline bool e4l_token_push(struct e4l_token_vec *vec,
 	return true;
 }
 
-/* The position of a node in its tree, which limits the valid content. */
+/*
+ * The position of a node in its tree.  The position determines which content is
+ * valid.
+ */
 struct e4l_node_pos {
 	blk64_t blk;		/* 0: the root in the inode */
 	uint32_t seed;		/* from e4l_inode_seed(), if blk is not 0 */
@@ -64,8 +69,8 @@ struct e4l_node_pos {
 /*
  * Appends the content of the extent node @node of @bytes bytes to @out: extents
  * for a leaf, TOKEN_NODE for an index, and TOKEN_DAMAGE for each invalid entry.
- * Verifies the checksum of a tree block first.  Errors: ENOMEM; the error of an
- * unusable node, with @out unchanged.
+ * Verifies the checksum of a tree block first.  Errors: ENOMEM, or the reason
+ * why the whole node is unusable, with @out unchanged.
  */
 errcode_t e4l_decode_extent_node(ext2_filsys fs, const void *node, size_t bytes,
 				 const struct e4l_node_pos *pos,
@@ -80,7 +85,10 @@ errcode_t e4l_decode_indirect(ext2_filsys fs, const uint32_t *entries, size_t n,
 			      const struct e4l_node_pos *pos,
 			      struct e4l_token_vec *out);
 
-/* Decode the root in i_block.  *@depth: levels of tree blocks. */
+/*
+ * Decode the root in i_block, and set *@depth to the number of levels of tree
+ * blocks.
+ */
 errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 				 unsigned int *depth,
 				 struct e4l_token_vec *out);

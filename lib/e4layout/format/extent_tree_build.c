@@ -6,7 +6,8 @@
 #include "extent_tree_build.h"
 #include "tree_size.h"
 
-#define UNWRITTEN_BIAS		32768	/* added to ee_len */
+/* added to ee_len of an unwritten extent */
+#define UNWRITTEN_BIAS		32768
 
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize)
 {
@@ -70,7 +71,7 @@ static void put_leaf_entry(uint8_t *p, const struct e4l_extent *ex)
 	put_le32(p + 8, ex->pblk);
 }
 
-/* The key of the index entry is the logical block of @child's first entry. */
+/* The logical block of an index entry is that of the first entry of @child. */
 static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 {
 	memcpy(p, child + EXTENT_ENTRY_BYTES, 4);
@@ -79,18 +80,18 @@ static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 	put_le16(p + 10, 0);
 }
 
-/* The elements that the nodes of one level point to. */
+/* The elements to which the nodes of one level point. */
 struct below {
 	uint64_t n;
-	const struct e4l_extent *extents;	/* for level 0 */
-	const blk64_t *pblk;			/* for other levels */
+	const struct e4l_extent *extents;	/* elements of level 0 */
+	const blk64_t *pblk; /* block numbers of the elements of other levels */
 	const uint8_t *blocks;
 	uint32_t blocksize;
 };
 
 /*
- * Builds a node of at most @max entries, which point to the elements from
- * @first on.
+ * Builds a node.  Its entries, at most @max, point to the elements from @first
+ * on.
  */
 static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 		     const struct below *below, uint64_t first)
@@ -110,7 +111,7 @@ static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 	}
 }
 
-/* Builds the @count nodes of a level at @blocks. */
+/* Builds the @count nodes of @level at @blocks. */
 static void put_level(ext2_filsys fs, uint32_t seed, uint8_t *blocks,
 		      uint64_t count, unsigned int level,
 		      const struct below *below)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * format: constants of the on-disk format: limits, sizes, offsets, and meanings
- * of fields, for the library and the tools.  No other file defines them.
- * Source: Documentation/filesystems/ext4/ in Linux.
+ * of fields, for the library and the tools.  No other file defines such
+ * constants.  Source: Documentation/filesystems/ext4/ in Linux.
  */
 #ifndef E4L_FORMAT_H
 #define E4L_FORMAT_H
@@ -64,19 +64,23 @@ static inline void put_le64(void *at, uint64_t v)
 /* -------------------------------------------------------------------- files */
 
 /*
- * Block numbers in a file have 32 bits.  The last number, EXT_MAX_BLOCKS in
- * Linux, is never the number of a block.
+ * Block numbers in a file have 32 bits.  The largest number, EXT_MAX_BLOCKS in
+ * Linux, is not a valid block number.
  */
 #define FILE_MAX_BLOCKS		(1ULL << 32)
 #define FILE_LAST_LBLK		0xFFFFFFFEu
 
-/* The size of i_block: a map's root, inline data, or a symlink's target. */
+/*
+ * The size of i_block, which contains the root of a map, inline data, or the
+ * target of a symbolic link.
+ */
 #define I_BLOCK_BYTES		60
 
 /*
- * Whether i_block of an inode in host byte order is a map.  With ea_inode,
- * i_blocks also counts EA inodes: only the size of a symbolic link shows where
- * its target is.
+ * Returns whether i_block of @inode, which is in host byte order, is a map.  If
+ * the filesystem has the ea_inode feature, i_blocks of a symbolic link can
+ * count an EA inode.  Only the size of the link then tells whether the target
+ * is in i_block.
  */
 static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 {
@@ -87,7 +91,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 	       ext2fs_inode_has_valid_blocks2(fs, i);
 }
 
-/* Whether the extra part of a large inode, in host byte order, has @field. */
+/* Whether i_extra_isize of a large inode in host byte order covers @field. */
 #define E4L_INODE_HAS(inode, field) \
 	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
 	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
@@ -95,36 +99,40 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* ------------------------------------------------------------- extent trees */
 
 #define EXTENT_MAGIC		0xF30A
-/* The header and each entry, leaf or index, have the same size. */
+/* The size of the header, of a leaf entry, and of an index entry. */
 #define EXTENT_ENTRY_BYTES	12
 #define EXTENT_EH_MAX		4	/* offset of eh_max in the header */
 #define EXTENT_MAX_DEPTH	5	/* EXT4_MAX_EXTENT_DEPTH in Linux */
-#define EXTENT_ROOT_ENTRIES	4	/* entries of the root, in i_block */
+/* maximum number of entries in the root */
+#define EXTENT_ROOT_ENTRIES	4
 
 /* -------------------------------------------------------------- directories */
 
-#define DIRENT_HEAD_BYTES	8	/* size before the name */
-/* The smallest entry: its head, and a name of up to four bytes. */
+#define DIRENT_HEAD_BYTES	8	/* size of an entry without the name */
+/* The size of the smallest entry: the head, and a name of up to four bytes. */
 #define DIR_ENTRY_BYTES		12
 #define DIR_DOTS_BYTES		24	/* minimum size of "." and ".." */
 /* size of the hashes after a name that is encrypted and casefolded */
 #define DIR_HASH_BYTES		8
-/* A fake entry at the end of a leaf, with the checksum in its last 4 bytes. */
+/*
+ * The size of the fake entry at the end of a leaf.  Its last 4 bytes are the
+ * checksum.
+ */
 #define DIR_TAIL_BYTES		12
 #define DIR_TAIL_TYPE		0xDE	/* file type of the fake entry */
 /* size of the parent's inode number in i_block, before inline entries */
 #define DIR_INLINE_PARENT	4
 
-/* Offsets in index blocks: the root's info, and the entries. */
+/* Offsets and sizes in index blocks. */
 #define DX_INFO_AT		24	/* after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
 #define DX_ROOT_AT		32	/* entries of the root, after info */
 #define DX_NODE_AT		8	/* entries of other index blocks */
 #define DX_ENTRY_BYTES		8
-#define DX_TAIL_BYTES		8	/* checksum at the end */
+#define DX_TAIL_BYTES		8	/* size of the tail with the checksum */
 #define DX_BLOCK_MASK		0x0FFFFFFFu	/* block number in an entry */
 
-/* The minimum size of an entry with a name of @name_len bytes. */
+/* Returns the minimum size of an entry with a name of @name_len bytes. */
 static inline unsigned int dirent_bytes(unsigned int name_len)
 {
 	return (DIRENT_HEAD_BYTES + name_len + 3) & ~3u;
@@ -155,9 +163,10 @@ static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 }
 
 /*
- * Converts a hash version as on disk for ext2fs_dirhash2().  For versions up to
- * EXT2_HASH_TEA, the superblock records whether characters are signed, as they
- * were on the machine that first used the filesystem.
+ * Converts a hash version as on disk to the version for ext2fs_dirhash2().  For
+ * versions up to EXT2_HASH_TEA, the hash depends on whether char is signed.
+ * The superblock records the signedness on the machine that first used the
+ * filesystem.
  */
 static inline int hash_version_of(const struct ext2_super_block *sb,
 				  int version)

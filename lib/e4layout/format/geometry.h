@@ -11,17 +11,17 @@ struct e4l_geometry {
 	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
 	uint32_t group_blocks;
 	uint32_t first_blk;		/* first block of group 0 */
-	/* group descriptors in one block; 0 means 1 */
+	/* number of group descriptors in one block; 0 means 1 */
 	uint32_t groups_per_desc;
 	/* largest number of metadata blocks in a transaction; 0: no limit */
 	uint32_t txn_blocks;
-	/* largest number of quota file blocks that one step changes */
+	/* largest number of blocks of quota files that one step changes */
 	uint32_t quota_blocks;
 	uint32_t inodes_per_block;
 	/*
-	 * The stripe of a RAID, in whole clusters; 0: no stripe.  A file that
-	 * begins on a stripe boundary, and is at least as long as a stripe, is
-	 * moved to a stripe boundary.
+	 * Length of a RAID stripe, a multiple of cluster_blocks; 0: no stripe.
+	 * A file that begins on a stripe boundary, and is at least as long as a
+	 * stripe, is moved to a stripe boundary.
 	 */
 	uint32_t stripe_blocks;
 	uint64_t blocks;		/* size of the filesystem */

@@ -4,8 +4,9 @@
 #include "host_inode.h"
 
 /*
- * Copies the inode first: ext2fs_swap_inode_full() does not write bytes that it
- * does not swap, such as those after the last field that i_extra_isize covers.
+ * Copies the whole inode first, because ext2fs_swap_inode_full() writes only
+ * the bytes that it swaps.  For example, it skips the bytes after the last
+ * field that i_extra_isize covers.
  */
 static void copy_inode(ext2_filsys fs, void *to, const void *from, int hostorder)
 {

@@ -14,7 +14,7 @@
 
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_SUPER_BYTES	1024
-#define JBD2_MIN_BLOCKS		1024u	/* shorter journals are refused */
+#define JBD2_MIN_BLOCKS		1024u	/* shorter journals are not supported */
 #define JBD2_DEFAULT_FC_BLOCKS	256u	/* if s_num_fc_blks is 0 */
 #define JBD2_CRC32C		4	/* s_checksum_type */
 
@@ -51,7 +51,7 @@ struct jbd2_super {
 	uint32_t blocksize;
 	uint32_t maxlen;	/* number of blocks, including the superblock */
 	uint32_t first;		/* first block of the log */
-	uint32_t sequence;	/* of the transaction at start */
+	uint32_t sequence; /* sequence number of the transaction at @start */
 	uint32_t start;		/* 0: the log is empty */
 	uint32_t err;
 	uint32_t feature_compat;
@@ -73,8 +73,8 @@ struct jbd2_super {
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
 /*
- * A tag of a descriptor block, with checksum v3.  A tag has the place of one
- * logged block in the filesystem.
+ * A tag of a descriptor block, with checksum v3.  A tag contains the block
+ * number in the filesystem of one logged block.
  */
 struct jbd2_tag3 {
 	uint32_t blk_lo;
@@ -105,10 +105,11 @@ struct jbd2_commit {
 };
 
 /*
- * Reads the length in blocks of the external journal @io from the journal's
- * superblock, which is in block ext2fs_journal_sb_start().  Sets the block size
- * of @io to the block size of @fs.  E4L_ET_JOURNAL_DEVICE: @io is not the
- * journal of @fs.
+ * Reads the ext4 superblock at byte 1024 of the external journal's device @io,
+ * and sets *@blocks to the number of blocks of the device.  The journal's own
+ * superblock is in block ext2fs_journal_sb_start().  Sets the block size of @io
+ * to the block size of @fs.  Returns E4L_ET_JOURNAL_DEVICE if @io is not the
+ * journal device of @fs.
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 

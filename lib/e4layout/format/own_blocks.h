@@ -8,11 +8,16 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 
-/* A range of blocks, unverified: it may lie outside the filesystem. */
+/*
+ * A range of blocks, as the superblock or a group descriptor has it.  The range
+ * may lie outside the filesystem if the filesystem is damaged.
+ */
 struct e4l_own_run {
 	blk64_t blk, len;
 };
-/* The most runs that e4l_own_backups() and e4l_own_blocks() list. */
+/*
+ * The maximum number of runs that e4l_own_backups() and e4l_own_blocks() list.
+ */
 #define E4L_OWN_BACKUPS	4
 #define E4L_OWN_RUNS	(E4L_OWN_BACKUPS + 4)
 

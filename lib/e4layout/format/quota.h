@@ -21,7 +21,8 @@
 /* Offsets in the file. */
 #define QUOTA_AT_MAGIC		0
 #define QUOTA_AT_VERSION	4
-#define QUOTA_AT_GRACE		8	/* two numbers of seconds */
+/* grace times of blocks and inodes, in seconds */
+#define QUOTA_AT_GRACE		8
 #define QUOTA_AT_BLOCKS		20	/* number of blocks in the file */
 #define QUOTA_AT_FREE_BLOCK	24	/* first unused block */
 #define QUOTA_AT_FREE_ENTRY	28	/* first block with an unused entry */
@@ -35,20 +36,23 @@ enum e4l_quota_type { QUOTA_USER, QUOTA_GROUP, QUOTA_PROJECT, QUOTA_TYPES };
 
 extern const uint32_t e4l_quota_magics[QUOTA_TYPES];
 
-/* Sets @inos to the inode of each quota file; 0: there is no such file. */
+/*
+ * Sets inos[TYPE] to the inode number of the quota file of each type, or to 0
+ * if there is no such file.
+ */
 void e4l_quota_inodes(const struct ext2_super_block *sb,
 		      ext2_ino_t inos[QUOTA_TYPES]);
 
 /*
- * The ID whose usage includes @inode, which has s_inode_size bytes in host byte
- * order.
+ * Returns the user, group or project ID whose usage includes @inode.  @inode
+ * has s_inode_size bytes in host byte order.
  */
 uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);
 
 /*
- * The index of the reference that leads to @id in a block of @level (0: the
- * root).
+ * In a tree block on @level (0: the root), returns the index of the reference
+ * to the next block on the path to @id.
  */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
 {

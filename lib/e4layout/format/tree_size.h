@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The number of entries in an extent-tree block of @blocksize bytes.  The
- * header and each entry have 12 bytes.  The remainder, 4 bytes or more,
- * contains the checksum.
+ * Returns the maximum number of entries in an extent-tree block of @blocksize
+ * bytes.  The header and each entry have 12 bytes.  The remainder, 4 bytes or
+ * more, contains the checksum.
  */
 static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 {
@@ -16,8 +16,9 @@ static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 }
 
 /*
- * The smallest number of tree blocks for @extents leaf entries.  Up to four
- * entries fit in the inode; the root of a larger tree has up to four children.
+ * Returns the smallest number of tree blocks for @extents leaf entries.  The
+ * root in the inode has up to four entries: leaf entries, or index entries of a
+ * larger tree.
  */
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
 

@@ -9,46 +9,50 @@
 
 #include "e4layout/base/internal.h"
 
-/* EXT4_XATTR_INDEX_* in Linux: indexes of name prefixes. */
+/* Indexes of name prefixes, EXT4_XATTR_INDEX_* in Linux. */
 #define XATTR_INDEX_USER	1
 #define XATTR_INDEX_TRUSTED	4
 #define XATTR_INDEX_SECURITY	6
 #define XATTR_INDEX_SYSTEM	7
 #define XATTR_INDEX_ENCRYPTION	9
 
-/* The name and the value point into the walked bytes. */
+/* An attribute.  The name and the value point into the bytes of the walk. */
 struct e4l_xattr {
 	uint8_t index;
 	const char *name;	/* not terminated */
 	size_t name_len;
-	const char *value;	/* NULL: in an EA inode, or damaged */
+	/* NULL if the value is in an EA inode, or out of bounds */
+	const char *value;
 	size_t len;
 };
 
 struct e4l_xattr_walk {
 	const char *at, *end;	/* the remaining entries */
-	const char *values;	/* origin of value offsets */
+	const char *values;	/* value offsets are relative to this address */
 	bool on_disk;		/* numbers are little-endian, as on disk */
 };
 
 /*
- * Starts a walk over the attributes in @inode, which has @bytes and is in host
- * byte order.  The walk is empty if @inode has no attributes.
+ * Starts a walk over the attributes in @inode, which has @bytes bytes in host
+ * byte order.  If @inode has no attributes, the walk is empty.
  */
 struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
 				      size_t bytes);
 /*
- * Starts a walk over the attributes in @block, which has @bytes, is as on disk,
- * and may be invalid.
+ * Starts a walk over the attributes in @block, which has @bytes bytes as on
+ * disk.  If @block is not an attribute block, the walk is empty.
  */
 struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
 
-/* Finds the next attribute; false: no more attributes, or invalid entry. */
+/*
+ * Finds the next attribute.  Returns false if there are no more attributes, or
+ * if the next entry is invalid.
+ */
 bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x);
 
 /*
- * Whether the attribute has the prefix @index and the name @name; a NUL ends
- * the attribute's name, as in libext2fs.
+ * Returns whether the attribute has the prefix @index and the name @name.  As
+ * in libext2fs, a NUL byte ends the attribute's name.
  */
 bool e4l_xattr_is(const struct e4l_xattr *x, uint8_t index, const char *name);
 
