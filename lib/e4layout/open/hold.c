@@ -13,7 +13,10 @@
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
-/* Covers the pages of the superblock for any page size. */
+/*
+ * Enough bytes to cover the page with the superblock, for pages of up to 64
+ * KiB.
+ */
 #define FORGET_BYTES (64u << 10)
 
 /* --------------------------------------------------------------- inspection */
@@ -144,8 +147,9 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 }
 
 /*
- * Locks images only: a device is opened with O_EXCL, and udev locks devices to
- * examine them.
+ * Locks images only.  A device is opened with O_EXCL for writing, and a lock of
+ * the device would conflict with udev, which locks devices while it examines
+ * them.
  */
 static errcode_t lock_file(struct e4l_hold *h, int kind)
 {
@@ -175,8 +179,8 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 }
 
 /*
- * Takes the locks.  Mounting an image and attaching it to a loop device ignore
- * locks: e4l_hold_check() detects such use.
+ * Takes the locks.  The locks do not prevent another program from mounting the
+ * image or attaching it to a loop device; e4l_hold_check() detects such use.
  */
 static errcode_t lock(struct e4l_hold *h, bool write)
 {
@@ -212,8 +216,9 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 /* -------------------------------------------------------------------- check */
 
 /*
- * Whether the image was truncated.  A write beyond the end of a truncated image
- * would extend the image with a hole.
+ * Returns whether the image was truncated.  Writes must stop in this case,
+ * because a write beyond the end of the image would extend the image with a
+ * hole.
  */
 static bool is_shorter(const struct e4l_hold *h)
 {
@@ -224,9 +229,9 @@ static bool is_shorter(const struct e4l_hold *h)
 }
 
 /*
- * Drops the pages of the superblock: the page cache of the device can have an
- * old superblock if another program has written through another device, such as
- * a partition or a loop device.
+ * Drops the page with the superblock from the page cache.  Otherwise, the page
+ * could be outdated if another program has written the superblock through
+ * another device, such as a partition or a loop device.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * hold: the range of a device or an image that contains a filesystem, or will
- * contain one.  Finds other users of the range, and locks the range.
+ * hold: finds other users of the range of a device or an image that contains a
+ * filesystem, or will contain one, and locks the device or image.
  */
 #ifndef E4L_HOLD_H
 #define E4L_HOLD_H
@@ -11,8 +11,8 @@
 
 struct e4l_hold {
 	char *device;
-	char *e2fs_name;	/* name for e2fsprogs' tools, with the offset */
-	/* @device and @e2fs_name in commands that messages recommend */
+	char *e2fs_name; /* @device with ?offset=BYTES, as e2fsprogs needs it */
+	/* @device and @e2fs_name, quoted for a shell */
 	char *device_word, *e2fs_words;
 	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: to the end */
 	bool empty;		/* an empty file */
@@ -21,15 +21,16 @@ struct e4l_hold {
 	struct e4l_in_use_by others;
 	int lock_fd;		/* open on @device; -1: nothing is locked */
 	off_t file_bytes;	/* size of an image when it was locked */
-	/* another program has changed the device while it was open */
+	/* e4l_hold_check() has found another user, or a truncated image */
 	bool lost;
 	struct e4l_teller teller;
 };
 
 /*
- * Examines @device from @offset_bytes to @end_bytes.  Errors, with a message to
- * @teller and *@ret NULL:  E4L_ET_NOT_STORAGE (neither a block device nor a
- * regular file), ENOMEM, and errors of opening.
+ * Creates a hold for @device from @offset_bytes to @end_bytes, and finds its
+ * other users.  Errors, with a message to @teller and *@ret NULL:
+ * E4L_ET_NOT_STORAGE (neither a block device nor a regular file), ENOMEM, and
+ * errors of opening.
  */
 errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 		       uint64_t end_bytes, const struct e4l_teller *teller,
@@ -39,29 +40,32 @@ errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 void e4l_hold_free(struct e4l_hold *h);
 
 /*
- * The mount point, in our own mount namespace, of a filesystem that begins at
- * @h's offset; NULL: not mounted.
+ * Returns the mount point, in the program's mount namespace, of the filesystem
+ * that begins at the offset of @h, or NULL if there is no such mount.
  */
 const char *e4l_hold_mount_point(const struct e4l_hold *h);
 
 /*
- * The first step in advice that recommends a tool of e2fsprogs, which refuses a
- * mounted filesystem; "" if the filesystem is not mounted.
+ * Returns the beginning of advice to run a tool of e2fsprogs: "unmount the
+ * filesystem and " if the filesystem is mounted, because the tools refuse a
+ * mounted filesystem; otherwise "".
  */
 const char *e4l_hold_unmount(const struct e4l_hold *h);
 
 /*
- * Opens @h->lock_fd and locks the device or image: exclusively if @write,
- * otherwise against writers.  Errors, with a message:  E4L_ET_MOUNTED,
- * E4L_ET_IN_USE, EROFS, and errors of opening.
+ * Opens @h->lock_fd and locks the device or image.  If @write is true, the lock
+ * excludes all other programs; otherwise, other programs can still read.
+ * Errors, with a message:  E4L_ET_MOUNTED, E4L_ET_IN_USE, EROFS, and errors of
+ * opening.
  */
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
 
 /*
- * Tests, after e4l_hold_take(), whether another program has mounted the image
- * or attached it to a loop device, which ignores locks (E4L_ET_NOT_OURS), or
- * has truncated the image (E4L_ET_SHORTER).  Prints no message.  Other errors,
- * with the use unknown: those of e4l_in_use_find().
+ * Tests whether another program has used the device or image since
+ * e4l_hold_take(), although it is locked.  Prints no message.  Errors:
+ * E4L_ET_NOT_OURS (mounted, or attached to a loop device), E4L_ET_SHORTER (the
+ * image was truncated), and those of e4l_in_use_find(), after which the use is
+ * unknown.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h);
 

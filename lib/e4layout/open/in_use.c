@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finds the users of a range of bytes of a block device or of a file.
- * e4l_in_use_new() follows the bytes down, through loop devices and partitions,
- * to the lowest device; e4l_in_use_find() follows the bytes up to all devices
- * that contain them.  If a device cannot be opened for lack of memory or
- * descriptors, the use is unknown; see e4l_unseen().
+ * e4l_in_use_new() maps the range through loop devices and partitions to the
+ * lowest device or file.  e4l_in_use_find() examines all devices that map bytes
+ * of this range.  If the search runs out of memory or file descriptors, the use
+ * is unknown; see e4l_unseen().
  */
 #include "config.h"
 #include <e4layout/e4l_err.h>
@@ -25,32 +25,45 @@
 #define MAX_DEPTH	16
 #define SECTOR_BYTES	512
 
-/* A range of bytes of a block device (@ino is 0) or of a file. */
+/*
+ * A range of bytes of a block device, if @ino is 0, or of the file @ino on
+ * @dev.
+ */
 struct bytes {
 	dev_t dev;
 	ino_t ino;
 	uint64_t start, end;
-	/* the range begins with the first byte of the original range */
+	/*
+	 * the first byte of the range is the first byte of the original range
+	 */
 	bool same;
 };
 
 struct e4l_in_use {
-	struct bytes level[MAX_DEPTH]; /* the original range first, downwards */
-	int fd[MAX_DEPTH];		/* descriptors that keep locks, or -1 */
+	/*
+	 * level[0]: the original range; level[i + 1]: the same bytes on the
+	 * device or file below level[i]
+	 */
+	struct bytes level[MAX_DEPTH];
+	/* descriptors that hold the locks of each level, or -1 */
+	int fd[MAX_DEPTH];
 	unsigned int n;
-	unsigned int held;	/* number of levels that cannot be mounted */
+	/*
+	 * number of levels, from the first on, that no other program can mount
+	 */
+	unsigned int held;
 };
 
-/* The part of a device or a file that a device maps. */
+/* The range of a lower device or file that a device consists of. */
 struct window {
 	struct bytes under;
-	char file[4096];		/* name of the file, if known */
+	char file[4096]; /* name of the backing file of a loop device, or "" */
 };
 
 /*
- * Finds the window of the device with the sysfs directory @dir; false: the
- * device maps no other device, or e4l_unseen(errno) is set because that is
- * unknown.
+ * Finds the window of the device with the sysfs directory @dir.  Returns false
+ * if the device maps no other device.  Also returns false if that is unknown;
+ * e4l_unseen(errno) is then not 0.
  */
 typedef bool look_fn(const char *dir, struct window *w);
 
@@ -104,8 +117,8 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 }
 
 /*
- * The part of @path after its last slash; basename() differs between C
- * libraries.
+ * Returns the part of @path after the last slash.  Replaces basename(), which
+ * differs between C libraries.
  */
 static const char *last_part(const char *path)
 {
@@ -114,7 +127,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Opens the node of the device with the sysfs directory @dir. */
+/* Opens the device node in /dev of the device with the sysfs directory @dir. */
 static int open_node(const char *dir, int flags)
 {
 	char link[512], node[560];
@@ -137,7 +150,7 @@ static int open_node(const char *dir, int flags)
 
 /* ------------------------------------------------------------------ windows */
 
-/* Unpacks a device number that the kernel has packed for programs. */
+/* Decodes a device number in the format of the kernel's new_encode_dev(). */
 static dev_t unpack_dev(uint64_t packed)
 {
 	return makedev((packed & 0xfff00) >> 8,
@@ -154,8 +167,8 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 }
 
 /*
- * Finds the backing file by the kernel's device and inode: the file name may
- * refer to another file by now.
+ * Finds the backing file by the device and inode numbers that the kernel
+ * reports, because the name of the backing file can refer to another file.
  */
 static bool ask_loop(int fd, struct window *w)
 {
@@ -175,7 +188,10 @@ static bool ask_loop(int fd, struct window *w)
 	return ok;
 }
 
-/* Finds the backing file by its name, for users who may not use the ioctl. */
+/*
+ * Finds the backing file by its name, for users who lack the permission for the
+ * ioctl.
+ */
 static bool guess_loop(const char *dir, struct window *w)
 {
 	uint64_t start, size;
@@ -216,11 +232,7 @@ static bool look_through_loop(const char *dir, struct window *w)
 	return !e4l_unseen(errno) && guess_loop(dir, w);
 }
 
-/*
- * Finds the window of the device with the sysfs directory @dir.  Returns false
- * if the device maps no other device, or, with e4l_unseen(errno), if that is
- * unknown.
- */
+/* A look_fn for loop devices and partitions. */
 static bool look_through(const char *dir, struct window *w)
 {
 	return look_through_loop(dir, w) ||
@@ -232,7 +244,10 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* The bytes below @b, which is a range of a device with the window @w. */
+/*
+ * Returns the range of the lower device or file to which @b is mapped.  @b is a
+ * range of a device with the window @w.
+ */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {
 	struct bytes ret = w->under;
@@ -244,8 +259,8 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * The bytes of @b in the device @dev, which has the window @w; false: the
- * window does not overlap @b.
+ * Sets *@ret to the range of the device @dev, which has the window @w, that is
+ * mapped to bytes of @b.  Returns false if the window does not overlap @b.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
@@ -265,7 +280,7 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ------------------------------------------------------- underlying devices */
 
-/* Adds the levels below the last level of @u. */
+/* Adds all levels below the last level of @u. */
 static errcode_t dig(struct e4l_in_use *u)
 {
 	const struct bytes *last;
@@ -311,8 +326,10 @@ errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 }
 
 /*
- * Reads whether the disk rotates; a disk's value also holds for its partitions.
- * Virtual disks are ignored: their drivers report rotation without knowing.
+ * Sets *@rotates to whether the device, or the disk of the partition, rotates.
+ * If sysfs does not have a value, *@rotates is unchanged.  For a virtio disk,
+ * *@rotates is false, because the driver reports rotation without knowledge of
+ * the host's disk.
  */
 static void read_rotational(const char *dir, bool *rotates)
 {
@@ -337,7 +354,7 @@ bool e4l_in_use_rotates(const struct e4l_in_use *u)
 	unsigned int i;
 	char dir[64];
 
-	/* for a file, @dev is the device of the file's filesystem */
+	/* for a file, level[i].dev is the device of the file's filesystem */
 	for (i = 0; i < u->n; i++) {
 		sysfs_dir(u->level[i].dev, dir, sizeof(dir));
 		read_rotational(dir, &rotates);
@@ -375,13 +392,16 @@ struct search {
 	const struct e4l_in_use *u;
 	struct e4l_in_use_by *by;
 	unsigned int depth;
-	/* first error of reading a device or mount table; 0: no error */
+	/*
+	 * first error because of which a device or mount table was not read, or
+	 * 0
+	 */
 	errcode_t err;
 };
 
 static void climb(struct search *s, const struct bytes *b);
 
-/* Records that a device or mount table cannot be read because of @error. */
+/* Records the errno @error of a device or mount table that cannot be read. */
 static void miss(struct search *s, int error)
 {
 	if (!s->err)
@@ -409,8 +429,9 @@ static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 }
 
 /*
- * Records a mount of the device of @b.  A mounted filesystem that begins with
- * the first byte of the original range replaces another mount.
+ * Records a mount of the device of @b.  If another mount is already recorded,
+ * replaces it only if the new one is of a filesystem that begins with the first
+ * byte of the original range.
  */
 static void note_mount(struct search *s, const struct bytes *b)
 {
@@ -431,7 +452,10 @@ static void note_mount(struct search *s, const struct bytes *b)
 	by->same = same;
 }
 
-/* Follows the device @dev with the window @w, if the window overlaps @b. */
+/*
+ * If the window @w of the device @dev overlaps @b, searches for users of the
+ * device, and records a loop device as a user.
+ */
 static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 			  const struct window *w, const char *name)
 {
@@ -447,7 +471,7 @@ static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 	climb(s, &above);
 }
 
-/* Follows the device with the sysfs directory @dir. */
+/* Calls climb_through() for the device with the sysfs directory @dir. */
 static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 		     const char *name, look_fn *look)
 {
@@ -460,7 +484,10 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 		miss(s, errno);
 }
 
-/* Follows loop devices by their nodes, without sysfs. */
+/*
+ * Calls climb_through() for all loop devices in /dev, for systems without
+ * /sys/block.
+ */
 static void climb_nodes(struct search *s, const struct bytes *b)
 {
 	DIR *d = opendir("/dev");
@@ -488,7 +515,10 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 		closedir(d);
 }
 
-/* Follows all devices in the directory @dir whose names begin with @prefix. */
+/*
+ * Calls climb_to() for all devices in the sysfs directory @dir whose names
+ * begin with @prefix.
+ */
 static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 		      const char *prefix, look_fn *look)
 {
@@ -527,7 +557,7 @@ static void climb(struct search *s, const struct bytes *b)
 			climb_all(s, b, dir, last_part(link),
 				  look_through_partition);
 	}
-	/* whole devices only, no partitions */
+	/* loop devices, without their partitions */
 	if (!access("/sys/block", R_OK))
 		climb_all(s, b, "/sys/block", "loop", look_through_loop);
 	else
@@ -553,9 +583,10 @@ void e4l_in_use_by_free(struct e4l_in_use_by *by)
 /* -------------------------------------------------------------------- locks */
 
 /*
- * One byte per operation on an image: read, write, write unchanged, resize.  A
- * user locks the byte of each operation that it performs, and a byte at another
- * offset for each operation that it denies to others.
+ * The locks of qemu.  For each operation on an image (read, write, write
+ * unchanged data, resize), there are two bytes.  A program locks the byte at
+ * offset 100 + N if it performs operation N, and the byte at offset 200 + N if
+ * other programs must not perform operation N.
  */
 enum { READ = 1, WRITE = 2, WRITE_SAME = 4, RESIZE = 8 };
 static const off_t doing = 100, denying = 200, n_things = 4;
@@ -577,8 +608,8 @@ static struct flock lock_of(off_t byte, short type)
 }
 
 /*
- * Takes the locks.  Errors are ignored: on a filesystem without such locks,
- * other programs cannot take locks either.
+ * Takes the locks.  Errors are ignored, because on a filesystem without such
+ * locks, other programs cannot take them, either.
  */
 static void take(int fd, const struct intent *it)
 {
@@ -602,7 +633,7 @@ static bool is_locked(int fd, off_t byte)
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
-/* Whether another program holds a lock that conflicts with @it. */
+/* Returns whether another program holds a lock that conflicts with @it. */
 static bool is_held(int fd, const struct intent *it)
 {
 	off_t i;
@@ -614,7 +645,7 @@ static bool is_held(int fd, const struct intent *it)
 	return false;
 }
 
-/* Opens the device or file below level @i, by its name. */
+/* Opens the device or file of level @i + 1 by its name. */
 static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 {
 	const struct bytes *under = &u->level[i + 1];
@@ -651,7 +682,10 @@ errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 		u->fd[i] = open_beneath(u, i);
 		if (u->fd[i] < 0 && e4l_unseen(errno))
 			return errno;
-		/* a disk is not locked: its other partitions may be in use */
+		/*
+		 * Only files are locked: other partitions of a disk may be in
+		 * use.
+		 */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
 			take(u->fd[i], it);
 		if (u->fd[i] >= 0 && is_held(u->fd[i], it))

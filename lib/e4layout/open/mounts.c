@@ -13,7 +13,9 @@
 #include "e4layout/base/stat.h"
 #include "mounts.h"
 
-/* Decodes the kernel's \ooo for space, tab, newline and backslash. */
+/*
+ * Decodes \ooo, with which the kernel writes space, tab, newline and backslash.
+ */
 static void unescape(char *text)
 {
 	char *out = text;
@@ -61,8 +63,9 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 }
 
 /*
- * Ranks a mount: a mount of the root directory of the filesystem first, then a
- * writable mount.
+ * Returns the rank of a mount.  A mount of the filesystem's root directory has
+ * a higher rank than others; of equal mounts, a writable mount does.  An
+ * inaccessible mount has rank 0.
  */
 static int rank(const struct e4l_mount *m)
 {
@@ -94,8 +97,8 @@ struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
 }
 
 /*
- * Finds the best mount of @dev in the mount table @file, the last one if
- * several have the same rank.  *@found is initially NULL.
+ * Finds the mount of @dev with the highest rank in the mount table @file; of
+ * several, the last one.  *@found must be NULL before the call.
  */
 static errcode_t find_in(const char *file, dev_t dev, char **found)
 {
@@ -125,7 +128,7 @@ static errcode_t find_in(const char *file, dev_t dev, char **found)
 	return e4l_unseen(error);
 }
 
-/* The view of a process: its mount namespace, from its root directory. */
+/* The view of a process: the mount namespace and the root directory. */
 struct view {
 	ino_t space, root_ino;
 	dev_t root_dev;
@@ -152,7 +155,7 @@ static bool same_view(const struct view *a, const struct view *b)
 	       a->root_dev == b->root_dev;
 }
 
-/* Adds @v to @views; false: @v is already in the list. */
+/* Adds @v to @views.  Returns false if @v is already in @views. */
 static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 {
 	size_t i;
@@ -165,7 +168,10 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 	return true;
 }
 
-/* Finds a mount in the namespaces of other processes. */
+/*
+ * Finds a mount of @dev that this process does not see, but another process
+ * does.
+ */
 static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 {
 	DIR *proc = opendir("/proc");
@@ -213,7 +219,10 @@ bool e4l_mount_is_ext(const struct e4l_mount *m)
 	       !strcmp(m->type, "ext2");
 }
 
-/* The source may be a name that is not a device node, such as /dev/root. */
+/*
+ * Tests the source of the mount, because the source can be a name without a
+ * device node, such as /dev/root.
+ */
 char *e4l_mount_device(const struct e4l_mount *m)
 {
 	struct stat st;

@@ -15,45 +15,52 @@ struct e4l_mount {
 	char *point;
 	char *type;
 	char *source;
-	char *options;	/* options of the filesystem; NULL: not listed */
+	/* options of the filesystem, or NULL if the line has none */
+	char *options;
 };
 
 /*
  * Parses a line of mountinfo.  The strings of @m point into @line, which is
- * modified.  False: the line has another format.
+ * modified.  Returns false if the line has another format.
  */
 bool e4l_mount_parse(char *line, struct e4l_mount *m);
 
-/* Whether @m is an ext2, ext3 or ext4 filesystem. */
+/* Returns whether @m is a mount of an ext2, ext3 or ext4 filesystem. */
 bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
- * Finds a mount point of the block device @dev in our own mount namespace
- * (*@pid is 0), or in the namespace of the process *@pid.  The caller frees
- * *@point; NULL: not mounted.  Prefers writable mounts of the root directory of
- * the filesystem.  Errors: ENOMEM, EMFILE, ENFILE: not everything was examined.
+ * Finds a mount point of the block device @dev.  Searches the mount namespace
+ * of this process first, and sets *@pid to 0 if it has such a mount.
+ * Otherwise, searches the namespaces of all other processes, and sets *@pid to
+ * a process that sees the mount.  Sets *@point to NULL if the device is not
+ * mounted; the caller frees *@point.  Prefers a mount of the filesystem's root
+ * directory, then a writable mount.  Errors: ENOMEM, EMFILE, ENFILE: some
+ * mounts were not examined.
  */
 errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
 
 /*
- * Returns the errno @error if memory or descriptors are missing, so that the
- * use of a device is unknown, and 0 if a file does not exist or is not
- * accessible.
+ * Returns @error if @error is ENOMEM, EMFILE or ENFILE, after which the use of
+ * a device is unknown.  Returns 0 for other errors, such as ENOENT and EACCES.
  */
 errcode_t e4l_unseen(int error);
 
 /*
- * Returns the next entry of @d; NULL: the end or a read error.  After a read
- * error, sets *@err, unless it is set already, to e4l_unseen(errno).
+ * Returns the next entry of @d, or NULL at the end and after a read error.
+ * After a read error, if *@err is 0, sets *@err to e4l_unseen(errno).
  */
 struct dirent *e4l_next_entry(DIR *d, errcode_t *err);
 
-/* The device node of a mounted filesystem (to be freed); NULL: no memory. */
+/*
+ * Returns the name of a device node of the mounted filesystem, to be freed by
+ * the caller, or NULL if there is no memory.
+ */
 char *e4l_mount_device(const struct e4l_mount *m);
 
 /*
  * Finds the mount that contains @path.  The strings of @m point into *@line,
- * which must be freed even on failure.  False: not found.
+ * which the caller must free even on failure.  Returns false if no mount was
+ * found.
  */
 bool e4l_mount_around(const char *path, struct e4l_mount *m, char **line);
 

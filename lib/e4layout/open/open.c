@@ -2,14 +2,14 @@
 /*
  * e4l_open() has four steps:
  *
- * 1. look: whether the file is a device or an image, and its other users
- *    (hold.c).
+ * 1. look: find out whether the file is a device or an image, and find its
+ *    other users (hold.c).
  * 2. take: refuse a device or image in use, and lock it (hold.c).
  * 3. peek: read the superblock only, and refuse states that make changes unsafe
  *    (refusals.c).
- * 4. open: exclusively for writing; then the journal device.  With
- *    E4L_OPEN_PLAN, the filesystem and the journal device are opened for
- *    writing and closed, then opened for reading.
+ * 4. open: open the filesystem and then an external journal's device,
+ *    exclusively if for writing.  With E4L_OPEN_PLAN, open both for writing as
+ *    a test, close them, and open them for reading.
  */
 #include "config.h"
 #include <blkid/blkid.h>
@@ -34,9 +34,9 @@
 /* -------------------------------------------------------------------- steps */
 
 /*
- * unix_io_manager's cache is useless here.  If the cache cannot be allocated
- * for another block size, ext2fs_open2() continues and reads into a missing
- * buffer.
+ * Turns off the cache of unix_io_manager, which is useless here.  Also, if
+ * there is no memory for the cache after a change of the block size,
+ * ext2fs_open2() ignores the error and reads into a missing buffer.
  */
 static const char *without_cache(io_manager manager)
 {
@@ -54,7 +54,10 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 	if (h->offset_bytes)
 		snprintf(offset, sizeof(offset), "offset=%llu&",
 			 (unsigned long long)h->offset_bytes);
-	/* without options, libext2fs would look for options in the name */
+	/*
+	 * Never pass NULL: without options, libext2fs parses the name for
+	 * options.
+	 */
 	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
 		     io_options ? io_options : "") < 0)
 		return ENOMEM;
@@ -147,7 +150,7 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 			     "-%02x" : "%02x", uuid[i]);
 }
 
-/* Programs print UUIDs in upper or lower case. */
+/* Ignores the case of UUIDs, which programs print in upper or lower case. */
 static bool is_same_value(const char *type, const char *a, const char *b)
 {
 	bool any_case = !strcmp(type, "UUID") || !strcmp(type, "PARTUUID");
@@ -155,7 +158,10 @@ static bool is_same_value(const char *type, const char *a, const char *b)
 	return any_case ? !strcasecmp(a, b) : !strcmp(a, b);
 }
 
-/* Whether @device has the tag; true if that is unknown. */
+/*
+ * Returns whether @device has the tag.  Returns true if the device cannot be
+ * opened for lack of permission.
+ */
 static bool has_tag(const char *device, const char *type, const char *value)
 {
 	blkid_probe probe = blkid_new_probe_from_filename(device);
@@ -172,8 +178,8 @@ static bool has_tag(const char *device, const char *type, const char *value)
 }
 
 /*
- * Whether another device is built on the device, like a multipath device on its
- * paths.
+ * Returns whether another device is built on the device, as a multipath device
+ * is on each of its paths.
  */
 static bool has_holder(dev_t dev)
 {
@@ -193,9 +199,9 @@ static bool has_holder(dev_t dev)
 }
 
 struct tagged {
-	/* names of the first two devices with the tag, or NULL */
+	/* names of the first two devices with the tag; NULL: fewer devices */
 	char *name[2];
-	dev_t dev;		/* number of the first device */
+	dev_t dev;		/* device number of name[0] */
 };
 
 static void note_tagged(struct tagged *t, const char *name)
@@ -226,7 +232,7 @@ static bool has_found_tag(blkid_dev dev, const char *type, const char *value)
 	return has;
 }
 
-/* Notes the accessible devices that have the tag. */
+/* Notes the devices that have the tag.  Probes all accessible devices. */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {
 	blkid_dev_iterate at;
@@ -254,7 +260,10 @@ char *e4l_device_of_tag(const char *type, const char *value, char **other)
 	*other = t.name[1];
 	if (t.name[0])
 		return t.name[0];
-	/* for inaccessible devices, use the cached tags */
+	/*
+	 * The caller may lack the permission to read the device: use the cached
+	 * tags.
+	 */
 	device = blkid_evaluate_tag(type, value, NULL);
 	if (device && (!strncmp(type, "PART", 4) ||
 		       has_tag(device, type, value)))
@@ -322,7 +331,7 @@ static errcode_t still_ours(void *priv)
 	return e4l_still_ours(priv);
 }
 
-/* Frees @fs without a write by libext2fs. */
+/* Closes and frees @fs.  Unlike ext2fs_close(), does not write changes. */
 static errcode_t drop_fs(ext2_filsys fs)
 {
 	errcode_t err;
@@ -403,7 +412,10 @@ static errcode_t open_journal(struct e4l *e, const struct e4l_hold *h, bool plan
 				&e->journal);
 }
 
-/* Makes the context, which owns @h and @fs, even after an error. */
+/*
+ * Creates the context for @h and @fs.  If *@ret is not NULL after an error, the
+ * caller must free it.
+ */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
 			      struct e4l **ret)
@@ -432,7 +444,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 	err = mmp ? mmp : err;
 	err2 = drop_fs(fs);
 	err = err ? err : err2;
-	/* the use by another program was already reported */
+	/* do not report E4L_ET_NOT_OURS again */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)

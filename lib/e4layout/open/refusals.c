@@ -7,7 +7,7 @@
 
 /* ---------------------------------------------------------------- features */
 
-/* Feature bits whose meaning the library knows, whether it uses them or not. */
+/* The feature bits that the library knows.  Other bits are refused. */
 #define KNOWN_COMPAT ( \
 	EXT2_FEATURE_COMPAT_DIR_PREALLOC | EXT2_FEATURE_COMPAT_IMAGIC_INODES | \
 	EXT3_FEATURE_COMPAT_HAS_JOURNAL | EXT2_FEATURE_COMPAT_EXT_ATTR | \
@@ -94,9 +94,9 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h)
 /* ------------------------------------------------------------------ journal */
 
 /*
- * Refuses a filesystem without a journal, and an undo file with an external
- * journal: after e2undo, the external journal would be replayed over the
- * restored blocks.
+ * Refuses a filesystem without a journal.  Refuses the combination of an undo
+ * file and an external journal, because after e2undo, the external journal
+ * would be replayed over the restored blocks.
  */
 static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 				    unsigned int flags)
@@ -113,7 +113,10 @@ static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 	return 0;
 }
 
-/* Refuses features that do not support an offset. */
+/*
+ * If the filesystem is at an offset, refuses features that do not support
+ * offsets.
+ */
 static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 				  unsigned int flags)
 {
@@ -137,7 +140,10 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 
 /* ---------------------------------------------------------------------- MMP */
 
-/* Reports a damaged MMP block, as after a power failure during its write. */
+/*
+ * Reports a damaged MMP block, for example after a power failure while the
+ * block was written.
+ */
 static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 {
 	return e4l_tell(&h->teller, err,
@@ -158,7 +164,8 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 }
 
 /*
- * Sets *@mmp, which must be freed with ext2fs_free_mem() even after an error.
+ * Reads the MMP block into a new buffer *@mmp.  Even after an error, the caller
+ * must free *@mmp with ext2fs_free_mem().
  */
 static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 {
@@ -170,9 +177,9 @@ static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 }
 
 /*
- * Refuses a filesystem that e2fsck has marked as in use.  Tested before the
- * state of the filesystem, for which the remedy is e2fsck -p: e2fsck also
- * refuses a marked filesystem.
+ * Refuses a filesystem that e2fsck has marked as in use.  Must be called before
+ * refuse_state(), which can recommend e2fsck: e2fsck also refuses a filesystem
+ * with this mark.
  */
 static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 {
@@ -190,8 +197,8 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 }
 
 /*
- * After this number of seconds, a host that uses the filesystem has updated the
- * MMP block.  Computed as in ext2fs_mmp_start().
+ * Returns the number of seconds within which a host that uses the filesystem
+ * updates the MMP block, as in ext2fs_mmp_start().
  */
 static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
 {
@@ -267,12 +274,12 @@ static bool has_shared_blocks(const struct ext2_super_block *sb)
 	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS;
 }
 
-/* In the order in which the problems have to be solved. */
+/* The refused states, in the order in which the user has to fix them. */
 static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	/* remedy: a command, without the name of the device; or NULL */
+	/* command that fixes the state, without the device; NULL: no command */
 	const char *run;
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,

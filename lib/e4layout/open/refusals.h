@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * refusals: tests of the superblock for reasons not to read or change a
- * filesystem.  Functions that refuse return an error, with a message.
+ * refusals: tests the superblock for reasons not to read or change a
+ * filesystem.  If a function refuses the filesystem, it reports a message and
+ * returns an error.
  */
 #ifndef E4L_REFUSALS_H
 #define E4L_REFUSALS_H
@@ -9,13 +10,14 @@
 #include "hold.h"
 
 /*
- * Refuses a filesystem that cannot be read.  Errors: E4L_ET_UNKNOWN_FEATURE,
- * E4L_ET_IS_JOURNAL, E4L_ET_TRUNCATED.
+ * Refuses a filesystem that the library cannot read.  Errors:
+ * E4L_ET_UNKNOWN_FEATURE, E4L_ET_IS_JOURNAL, E4L_ET_TRUNCATED.
  */
 errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h);
 
 /*
- * Refuses a filesystem with an unknown feature that allows reading.  Error:
+ * Refuses a filesystem with an unknown compatible or read-only compatible
+ * feature, which allows reading, but not a change.  Error:
  * E4L_ET_UNKNOWN_FEATURE.
  */
 errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
@@ -30,20 +32,22 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
 errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
 			       unsigned int flags);
 
-/* Reports @err, EXT2_ET_MMP_*, with the remedy.  Returns @err. */
+/* Reports the error @err (EXT2_ET_MMP_*) and how to fix it.  Returns @err. */
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 
 /*
  * Tests whether another host uses @fs, which was opened with
- * EXT2_FLAG_SKIP_MMP.  Tests what ext2fs_mmp_start() tests, but writes nothing.
- * Unless the MMP block is marked as clean, waits for another host to update the
- * block.  Errors: EXT2_ET_MMP_*, and errors of reading.
+ * EXT2_FLAG_SKIP_MMP.  Makes the tests of ext2fs_mmp_start(), but writes
+ * nothing.  Unless the MMP block is marked as clean, waits as long as another
+ * host may take to update the block.  Errors: EXT2_ET_MMP_*, and errors of
+ * reading.
  */
 errcode_t e4l_mmp_look(ext2_filsys fs);
 
 /*
  * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  For changes of
- * a mounted filesystem, for which e4l_refuse_to_change() is too strict.
+ * a mounted filesystem, because e4l_refuse_to_change() also refuses states that
+ * are normal while a filesystem is mounted.
  */
 errcode_t e4l_refuse_errors(ext2_filsys fs, const struct e4l_hold *h);
 

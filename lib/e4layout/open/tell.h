@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Messages that explain a refusal, for the caller to print. */
+/* Messages that explain an error.  The caller's say() prints them. */
 #ifndef E4L_TELL_H
 #define E4L_TELL_H
 
