@@ -3,8 +3,9 @@
  * dirs: reads the entries of directories.
  *
  *  1. e4l_dirs_add_piece() collects extents of directories;
- *  2. flush() reads the collected extents in rounds of consecutive directories:
- *     the blocks of a round are sorted and pass through a pipeline;
+ *  2. flush() reads the collected extents in rounds.  A round has the blocks of
+ *     consecutive directories, sorted by block number, and is read by a
+ *     pipeline;
  *  3. the thread that has read a block parses the block (tally.h).
  */
 #include "config.h"
@@ -15,13 +16,14 @@
 #include "dirs.h"
 #include "tally.h"
 
-#define BATCH_RUNS	(256u << 10)	/* limit of runs, and of directories */
+/* collected runs or directories at which flush() is called */
+#define BATCH_RUNS	(256u << 10)
 
 struct run {
 	blk64_t pblk;
 	uint32_t lblk;
 	uint32_t len;
-	uint32_t dir;		/* index */
+	uint32_t dir;		/* index of the directory in tally.dirs */
 };
 
 struct e4l_dirs {
@@ -29,13 +31,15 @@ struct e4l_dirs {
 	struct e4l_tally tally;
 	struct run *runs;
 	size_t n_runs;
-	uint64_t claimed;		/* number of blocks added so far */
+	uint64_t claimed; /* number of blocks of all runs, to detect loops */
 	/* the current round */
-	size_t run, end_run;	/* next run for next(), and end of the round */
-	uint32_t in_run;		/* blocks of the run already in jobs */
+	/* next run for dirs_next(), and end of the round */
+	size_t run, end_run;
+	/* number of blocks of the next run that are already in jobs */
+	uint32_t in_run;
 };
 
-/* Contiguous blocks on the disk, usually of several directories. */
+/* Blocks to read in disk order, usually of several directories. */
 struct job {
 	struct e4l_dirs *d;
 	struct e4l_want wants[E4L_PART_BLOCKS];
@@ -122,7 +126,7 @@ static int run_cmp(const void *a, const void *b)
 	return x->dir < y->dir ? -1 : x->dir > y->dir;
 }
 
-/* Reads the unread blocks of all directories before @end. */
+/* Reads the unread blocks of all directories with an index below @end. */
 static errcode_t read_until(struct e4l_dirs *d, size_t end)
 {
 	static const struct e4l_pipe_ops pipe_ops = {
@@ -140,7 +144,11 @@ static errcode_t read_until(struct e4l_dirs *d, size_t end)
 	return e4l_pipe_run(d->e, &pipe_ops, d);
 }
 
-/* Reads all collected blocks; more pieces of the last directory may follow. */
+/*
+ * Reads all collected blocks, and empties the batch.  If more pieces of the
+ * last directory may follow, keeps this directory as the first one of the next
+ * batch.
+ */
 static errcode_t flush(struct e4l_dirs *d)
 {
 	struct e4l_tally *t = &d->tally;
@@ -211,8 +219,9 @@ static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 }
 
 /*
- * If all directories together have more blocks than the filesystem, the
- * filesystem is damaged: a map refers to the same blocks again and again.
+ * Adds a run of blocks of the last directory.  If all directories together have
+ * more blocks than the filesystem, a damaged map refers to the same blocks
+ * repeatedly.
  */
 static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 			 const struct e4l_extent *x)

@@ -9,15 +9,17 @@
 
 struct e4l_dirs_ops {
 	/*
-	 * Called for each entry except ".", in any order of blocks, but in
-	 * order inside a block.  Calls of entry(), locality() and damage()
-	 * never overlap, but may come from different threads.  A non-zero
-	 * result ends the reading with that result.  May be NULL.
+	 * Called for each entry except ".".  The entries of a block come in
+	 * order, but the blocks come in any order.  Calls of entry(),
+	 * locality() and damage() never overlap, but may come from different
+	 * threads.  A non-zero result ends the reading with that result.  May
+	 * be NULL.
 	 */
 	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
 	/*
-	 * Whether to call entry() for an entry.  Called by several threads at
-	 * once, and in parallel with the other functions.  NULL: always.
+	 * Returns whether to call entry() for this entry.  Several threads can
+	 * call wanted() at the same time, also while other callbacks run.
+	 * NULL: call entry() for each entry.
 	 */
 	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
 	/*
@@ -28,26 +30,27 @@ struct e4l_dirs_ops {
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 };
 
-/* Opaque: a reader of directories that e4l_scan() has found. */
+/* Opaque: a reader of the directories that e4l_scan() finds. */
 struct e4l_dirs;
 
 /*
- * Creates a reader.  @ops is copied.  If @ops->locality is set on a filesystem
- * without the filetype feature, reads the inode tables to find all directories
- * (one bit per inode).
+ * Creates a reader.  @ops is copied.  If @ops->locality is set and the
+ * filesystem does not have the filetype feature, reads all inode tables to find
+ * the directories; this needs one bit of memory per inode.
  */
 errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret);
 
 /*
- * Adds a piece from e4l_scan(); ignores files that are not directories.  Up to
- * 256 Ki extents of directories are collected, then read in disk order by
- * several threads: callbacks run during e4l_dirs_add_piece() and
- * e4l_dirs_finish().  Inline directories are read at once.  Additional memory
- * for locality: 8 bytes for each entry of up to 8 MiB of directories with
- * several blocks, and one bit per inode while a directory of more than 8 MiB is
- * read.  If directories have more blocks than the filesystem, the excess is
- * reported as damage.  After an error, the reader can only be freed.
+ * Adds a piece from e4l_scan(); ignores files that are not directories.
+ * Extents are collected until there are 256 Ki, and then read in disk order by
+ * several threads.  Callbacks are called during e4l_dirs_add_piece() and
+ * e4l_dirs_finish().  Inline directories are read immediately.  Additional
+ * memory for locality: 8 bytes for each entry of up to 8 MiB of directories
+ * with several blocks, and one bit per inode while a directory of more than 8
+ * MiB is read.  If all directories together have more blocks than the
+ * filesystem, the excess is reported as damage.  After an error, the reader can
+ * only be freed.
  */
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
 
@@ -58,26 +61,30 @@ errcode_t e4l_dirs_finish(struct e4l_dirs *d);
 void e4l_dirs_free(struct e4l_dirs *d);
 
 /*
- * Reads all directories, or the directories in the inode bitmap @only.  Damage
- * found by the scan is also reported to @ops->damage.
+ * Reads the directories in the inode bitmap @only; NULL: all directories.
+ * Damage found by the scan is also reported to @ops->damage.
  */
 errcode_t e4l_dirs_read(struct e4l *e, ext2fs_inode_bitmap only,
 			const struct e4l_dirs_ops *ops, void *priv);
 
 /*
- * The steps of e4l_names_load(): pass each entry for which e4l_names_wanted()
- * returns true to e4l_names_entry(), from any reader (@priv is the names); then
- * call e4l_names_resolve(), which finds the parents.
+ * The steps of e4l_names_load(), for callers that read the directories
+ * themselves.  Pass each entry for which e4l_names_wanted() returns true to
+ * e4l_names_entry(), with the names as @priv.  Then call e4l_names_resolve(),
+ * which finds the names of the parents.
  */
 errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret);
-/* Adds inodes to name; inodes that already have a name are ignored. */
+/*
+ * Replaces the list of wanted inodes by @wanted, without the root and without
+ * inodes that already have a name.
+ */
 errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
 /* e4l_names_wanted() and e4l_names_entry(), for e4l_dirs_read(). */
 extern const struct e4l_dirs_ops e4l_names_ops;
-/* The number of inodes of the last e4l_names_want() that have no name yet. */
+/* Returns how many inodes of the last e4l_names_want() have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);
 errcode_t e4l_names_resolve(struct e4l_names *names);
 

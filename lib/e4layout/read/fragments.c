@@ -80,7 +80,7 @@ errcode_t e4l_each_shift(struct e4l_walk old,
 {
 	const struct e4l_fragment *is = new->v;
 	struct e4l_fragment was = { 0 };
-	/* clusters of @was and *is before the current position */
+	/* position in @was and in *is: clusters that were already paired */
 	uint64_t o = 0, w = 0;
 	struct e4l_shift s;
 	errcode_t err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fragments: old and new places of a file's clusters.  No I/O. */
+/* fragments: old and new physical clusters of a file.  Does no I/O. */
 #ifndef E4L_FRAGMENTS_H
 #define E4L_FRAGMENTS_H
 
@@ -14,15 +14,15 @@ struct e4l_fragment {
 	uint32_t lc, n;
 };
 
-/* In logical order. */
+/* A list of fragments in logical order. */
 struct e4l_fragments {
 	struct e4l_fragment *v;
 	size_t n;
 };
 
 /*
- * Extends the last fragment if the new one continues it; otherwise, appends the
- * new fragment.
+ * Adds a fragment of @n clusters to the end of @list.  If the fragment is
+ * contiguous with the last one, extends the last one instead.
  */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
@@ -36,7 +36,10 @@ static inline unsigned int e4l_cluster_bits(uint32_t ratio)
 	return __builtin_ctz(ratio);
 }
 
-/* The first cluster of an extent, and the first cluster after it. */
+/*
+ * Return the first logical cluster of an extent, and the first one after the
+ * extent.
+ */
 static inline uint64_t e4l_first_cluster(const struct e4l_extent *ex,
 					 unsigned int bits)
 {
@@ -49,13 +52,19 @@ static inline uint64_t e4l_end_cluster(const struct e4l_extent *ex,
 	return ((ex->lblk + (uint64_t)ex->len - 1) >> bits) + 1;
 }
 
-/* The first physical cluster of an extent minus the first logical cluster. */
+/*
+ * Returns the first physical cluster of an extent minus its first logical
+ * cluster (modulo 2^64).
+ */
 static inline uint64_t e4l_away(const struct e4l_extent *ex, unsigned int bits)
 {
 	return (ex->pblk >> bits) - (ex->lblk >> bits);
 }
 
-/* Whether the next extent @b belongs to the same fragment as @a. */
+/*
+ * Returns whether the extent @b, which follows @a, belongs to the fragment of
+ * @a.
+ */
 static inline bool e4l_goes_on(const struct e4l_extent *a,
 			       const struct e4l_extent *b, unsigned int bits)
 {
@@ -64,17 +73,17 @@ static inline bool e4l_goes_on(const struct e4l_extent *a,
 }
 
 /*
- * Tests whether the extents of a file are aligned to clusters of @ratio blocks,
- * a power of two.  Error: E4L_ET_BAD_ARGUMENT (not aligned, or cluster numbers
- * beyond UINT32_MAX).
+ * Tests whether the extents of a file are aligned to clusters of @ratio blocks.
+ * @ratio must be a power of two.  Error: E4L_ET_BAD_ARGUMENT (not aligned, or
+ * cluster numbers beyond UINT32_MAX).
  */
 errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 			     uint32_t ratio);
 
 /*
- * The remaining part of a walk over a list of fragments, or over the fragments
- * of extents for which e4l_check_clusters() returns 0.  A walk over extents
- * needs no list, which would be long for a file with millions of fragments.
+ * A walk over the fragments of a file, which are in a list or are computed from
+ * extents.  For these extents, e4l_check_clusters() must return 0.  A walk over
+ * extents avoids the memory for a list of millions of fragments.
  */
 struct e4l_walk {
 	const struct e4l_fragment *v, *end;
@@ -88,17 +97,18 @@ struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
 
 /*
- * Clusters that are contiguous in the file and on disk, both before and after a
- * move; @from can be equal to @to.
+ * @n clusters from logical cluster @lc on, which move from the physical
+ * clusters from @from on to those from @to on.  If @from is equal to @to, the
+ * clusters do not move.
  */
 struct e4l_shift {
 	uint64_t lc, from, to, n;
 };
 
 /*
- * Pairs the clusters of @old, from the next fragment on, one by one with the
- * clusters of @new, until one of the two ends.  Calls @fn for each run of pairs
- * that is contiguous in @old and in @new.
+ * Pairs each remaining cluster of @old with the cluster at the same position of
+ * @new, until @old or @new ends.  Calls @fn for each run of pairs that is
+ * contiguous in @old and in @new.
  */
 errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,

@@ -2,10 +2,10 @@
 /*
  * free_space: finds all maximal free extents, in disk order.
  *
- * A pipeline reads the block bitmaps of consecutive groups in one job, because
- * flex_bg places these bitmaps next to each other.  Jobs finish in the order of
- * groups, so that a free extent that continues in the next group is reported
- * once.
+ * A pipeline reads the block bitmaps.  Each job has consecutive groups, because
+ * flex_bg places the bitmaps of consecutive groups next to each other.  Jobs
+ * finish in the order of groups, so that a free extent that continues in the
+ * next group is reported once.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,9 +19,10 @@
 #include "e4layout/format/own_blocks.h"
 
 #define JOB_BYTES (256u << 10)	/* size of the bitmaps of a job */
-#define TRIES	8	/* attempts to read a bitmap whose checksum is wrong */
+/* how often a bitmap with a wrong checksum is read again */
+#define TRIES	8
 
-/* Metadata blocks in a group without a bitmap. */
+/* Bitmap or inode-table blocks in a group without an initialized bitmap. */
 struct stray {
 	blk64_t blk;
 	blk64_t count;
@@ -34,7 +35,9 @@ struct free_space {
 	dgrp_t next_group;
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
-	/* unreported free extent, which may continue; len 0: none */
+	/*
+	 * last free extent, not reported because it may continue; len 0: none
+	 */
 	struct e4l_block_run run;
 	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
@@ -61,7 +64,7 @@ static bool has_no_bitmap(ext2_filsys fs, dgrp_t group)
 	       ext2fs_group_desc_csum_verify(fs, group);
 }
 
-/* Marks those of the @count blocks from @blk that are in @group as in use. */
+/* Of the @count blocks from @blk on, marks the blocks in @group as in use. */
 static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		      blk64_t count)
 {
@@ -78,7 +81,9 @@ static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		bitmap[blk / 8] |= 1 << blk % 8;
 }
 
-/* Marks the group's copies of the superblock and of the descriptors. */
+/*
+ * Marks the group's copies of the superblock and of the descriptors as in use.
+ */
 static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 {
 	struct e4l_own_run runs[E4L_OWN_BACKUPS];
@@ -88,7 +93,7 @@ static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 		mark_used(fs, group, bitmap, runs[i].blk, runs[i].len);
 }
 
-/* The index of the first stray at or after @blk. */
+/* Returns the index of the first stray that begins at or after @blk. */
 static size_t first_stray(const struct free_space *s, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, s->strays, s->n_strays,
@@ -110,8 +115,8 @@ static void compute_bitmap(const struct free_space *s, dgrp_t group,
 }
 
 /*
- * Records those of the @count blocks from @blk that are in groups without a
- * bitmap.
+ * Of the @count blocks from @blk on, records the blocks in groups without an
+ * initialized bitmap.
  */
 static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 			       blk64_t count)
@@ -139,8 +144,8 @@ static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 }
 
 /*
- * Records the bitmaps and inode tables of all groups.  With flex_bg, they can
- * be in any group.
+ * Records the bitmaps and inode tables of all groups.  With flex_bg, the
+ * bitmaps and the inode table of a group can be in another group.
  */
 static errcode_t note_all_metadata(struct free_space *s)
 {
@@ -220,7 +225,7 @@ static void visit_bitmap(const struct e4l_want *want, const void *block,
 		job->why[i] = E4L_ET_READ_BITMAP;
 }
 
-/* Reads the group's descriptor from the device again. */
+/* Reads the descriptor of @group from the device into *@ret. */
 static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 			   struct ext4_group_desc *ret)
 {
@@ -243,8 +248,9 @@ static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 }
 
 /*
- * Reads the descriptor and the bitmap of a group again if the checksum is
- * wrong: on a mounted filesystem, the bitmap can be newer than the descriptor.
+ * If the checksum of a bitmap is wrong, reads the descriptor and the bitmap
+ * again, because on a mounted filesystem, the bitmap can be newer than the
+ * descriptor.
  */
 static void read_again(struct job *job, unsigned int i)
 {
@@ -292,7 +298,10 @@ static errcode_t free_space_work(void *arg, void *priv)
 
 /* --------------------------------------------------------------------- runs */
 
-/* The first bit from @bit on that has @value, or @limit. */
+/*
+ * Returns the first bit from @bit on that has @value, or @limit if there is
+ * none.
+ */
 static uint32_t find_bit(const uint64_t *map, uint32_t bit, uint32_t limit,
 			 bool value)
 {
@@ -332,7 +341,10 @@ static errcode_t add_run(struct free_space *s, blk64_t pblk, blk64_t len)
 	return err;
 }
 
-/* Reports the free extents of a group, whose last cluster may be partial. */
+/*
+ * Reports the free extents of a group.  The last cluster of the group may be
+ * incomplete.
+ */
 static errcode_t emit_group(struct free_space *s, dgrp_t group,
 			    const uint64_t *map)
 {
@@ -410,7 +422,7 @@ static void job_release(void *arg, void *priv)
 	free(job->why);
 }
 
-/* Checks that each bitmap has whole bytes and fits in one block. */
+/* Returns whether each bitmap has whole bytes and fits in one block. */
 static bool geometry_ok(ext2_filsys fs)
 {
 	uint64_t clusters = EXT2_CLUSTERS_PER_GROUP(fs->super);
@@ -449,7 +461,7 @@ errcode_t e4l_free_space(struct e4l *e,
 	if (!err)
 		err = end_run(&s);
 	free(s.strays);
-	/* a callback may have set the detail */
+	/* do not replace a detail that a callback has set */
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "reading the block bitmaps", 0, 0);
 	return err;

@@ -5,7 +5,7 @@
 
 #include <e4layout/free_space.h>
 
-/* Adds a free extent of @len blocks, at least 1.  Does no I/O. */
+/* Counts a free extent of @len blocks, which must not be 0, in @h. */
 void e4l_free_histogram_add(struct e4l_free_histogram *h, uint64_t len);
 
 #endif

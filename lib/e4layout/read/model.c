@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * model: the whole filesystem in one structure.
+ * model: reads the layout of the whole filesystem into one structure.
  *
  *  1. load the names of all inodes, if the caller wants a path for each file;
- *  2. scan: score each file and add up the scores; collect directories;
- *  3. read the directories, some of them during step 2 already, for locality
- *     and for the names of the worst files; find the paths of these files;
+ *  2. scan: score each file and add up the scores; collect directories, and
+ *     read them when enough are collected;
+ *  3. read the directories that step 2 has not read yet, for locality and for
+ *     the names of the worst files; find the paths of the worst files;
  *  4. read the free space.
  */
 #include "config.h"
@@ -23,10 +24,11 @@ struct build {
 	const struct e4l_model_options *opt;
 	struct e4l_model *m;
 	struct e4l_dirs *dirs;
-	struct e4l_names *names; /* from step 1, or else from step 3 */
+	/* created in step 1 or, without paths of all files, in step 3 */
+	struct e4l_names *names;
 	struct e4l_scorer scorer;	/* scorer of the current file */
 	bool damaged;			/* the current file is damaged */
-	/* some entries were read before the worst files were known */
+	/* directory entries were read before the worst files were known */
 	bool entries_missed;
 };
 
@@ -62,7 +64,7 @@ static uint64_t badness(const struct build *b, const struct e4l_file_score *s,
 	return s->extents - s->ideal_extents;
 }
 
-/* Whether @x is worse than @y. */
+/* Returns whether @x is worse than @y. */
 static bool worse(const struct build *b, const struct e4l_worst_file *x,
 		  const struct e4l_worst_file *y)
 {
@@ -73,8 +75,8 @@ static bool worse(const struct build *b, const struct e4l_worst_file *x,
 }
 
 /*
- * Sinks the file at index @i of the heap, among the first @n.  A file is at
- * most as bad as its children: the least bad file is at the top.
+ * Restores the heap of the first @n files by moving the file at index @i down.
+ * No file is worse than its children, so that the least bad file is at the top.
  */
 static void sink(const struct build *b, size_t i, size_t n)
 {
@@ -104,8 +106,9 @@ static void rise(const struct build *b, size_t i)
 }
 
 /*
- * Offers a file to the heap.  Files come in ascending order of inode numbers:
- * of equally bad files, the first is kept.
+ * Adds a file to the heap if it is one of the worst so far.  Because files come
+ * in ascending order of inode numbers, of equally bad files, the one with the
+ * smallest inode number is kept.
  */
 static errcode_t offer(struct build *b, const struct e4l_piece *p,
 		       const struct e4l_file_score *score)
@@ -134,7 +137,7 @@ static errcode_t offer(struct build *b, const struct e4l_piece *p,
 	return 0;
 }
 
-/* Sorts the heap, the worst file first. */
+/* Sorts the heap so that the worst file comes first. */
 static void sort_worst(struct build *b)
 {
 	struct e4l_worst_file *w = b->m->worst, t;
@@ -219,7 +222,7 @@ static errcode_t hand_out(const struct build *b, const struct e4l_piece *p)
 	return b->opt->file(&file, b->opt->priv);
 }
 
-/* Ends a file after its last piece. */
+/* Counts and reports a file after its last piece. */
 static errcode_t add_file(struct build *b, const struct e4l_piece *p)
 {
 	const struct e4l_file_score *score = &b->scorer.score;
@@ -293,8 +296,8 @@ static bool wants_entry(const struct e4l_dirent *entry, void *priv)
 }
 
 /*
- * Adds an entry to the names or, while the worst files are not yet known, notes
- * that the entry was missed.
+ * If the worst files are known, adds the entry to the names.  Otherwise,
+ * records that an entry was missed.
  */
 static errcode_t add_entry(const struct e4l_dirent *entry, void *priv)
 {
@@ -342,8 +345,9 @@ static errcode_t put_paths(struct build *b)
 
 /*
  * Reads the remaining directories, for locality and for the names of the worst
- * files.  If names are missing, reads all directories again for names only:
- * some were read before the worst files were known, or are not in opt->only.
+ * files.  If names are still missing, their directories were read before the
+ * worst files were known, or are not in opt->only: reads all directories again,
+ * for names only.
  */
 static errcode_t finish_dirs(struct build *b)
 {
@@ -387,7 +391,7 @@ static errcode_t scan_files(struct build *b)
 
 /* ------------------------------------------------------------------- groups */
 
-/* The number of unused inodes of a group that e2fsck has to scan. */
+/* Returns the number of unused inodes of a group that e2fsck has to scan. */
 static uint32_t unused_read(ext2_filsys fs, dgrp_t group)
 {
 	uint32_t unused = 0, free_inodes = ext2fs_bg_free_inodes_count(fs,

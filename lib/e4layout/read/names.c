@@ -3,9 +3,10 @@
  * names: converts inodes to paths, and paths to inodes.
  *
  * Each name is stored with the inode number of its directory.  If only some
- * inodes are wanted, the names of their directories are found level by level:
- * each level reads ".." of the directories without a name, and searches the
- * parents for the missing names.
+ * inodes are wanted, the names of the directories on their paths are found
+ * level by level, from the wanted inodes up to the root.  For each directory
+ * without a name, a level reads "..", and searches the parent directory for the
+ * name.
  */
 #include "config.h"
 #include <errno.h>
@@ -24,7 +25,7 @@ struct name {
 	ext2_ino_t ino, parent;
 	uint64_t offset : 54;		/* offset in the text */
 	uint64_t on_path : 1;
-	uint64_t lost : 1;	/* its parents do not lead to the root */
+	uint64_t lost : 1;	/* the parents do not lead to the root */
 	uint64_t len : 8;
 };
 
@@ -41,17 +42,17 @@ struct ino_vec {
 
 struct e4l_names {
 	struct e4l *e;
-	struct name *names;		/* sorted when complete */
+	struct name *names;		/* sorted by sort_names() */
 	size_t n, max;
 	char *text;
 	size_t text_len, text_max;
 	bool all;
-	struct ino_vec wanted;		/* sorted inodes to name */
-	/* filter: the bit (inode number % 4096) of each wanted inode is set */
+	struct ino_vec wanted;	/* inodes whose names are wanted, sorted */
+	/* filter: for each wanted inode, bit (inode number % 4096) is set */
 	uint64_t sieve[64];
-	struct ino_vec parents;		/* parents of wanted directories */
-	size_t next;			/* index after the name found last */
-	/* the path that e4l_names_path() returned last */
+	struct ino_vec parents;	/* parents of directories without a name */
+	size_t next; /* index after the name that find_next() returned last */
+	/* the path that e4l_names_path() returned last, and its components */
 	char *path;
 	struct level level[MAX_LEVELS];
 	unsigned int depth;
@@ -76,7 +77,10 @@ static void sort_unique(struct ino_vec *vec)
 	vec->n = n;
 }
 
-/* The filter rejects most unwanted inodes without a search. */
+/*
+ * Returns whether the name of @ino is wanted.  The filter rejects most other
+ * inodes without a binary search.
+ */
 static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 {
 	return names->all ||
@@ -109,7 +113,7 @@ static void leave(struct e4l_names *names, unsigned int depth)
 		names->names[names->level[--names->depth].name].on_path = false;
 }
 
-/* Sorts the names, and keeps the first of each inode. */
+/* Sorts the names, and keeps only the first name of each inode. */
 static void sort_names(struct e4l_names *names)
 {
 	size_t i, n = 0;
@@ -234,9 +238,9 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
 }
 
 /*
- * Finds names for the directories of the names found so far.  In a damaged
- * filesystem, a directory may have no name: *@more is false if no name was
- * found.
+ * Finds names for the directories of the names found so far.  Sets *@more to
+ * false if all these directories have names, or if none of the missing names
+ * was found, as can happen in a damaged filesystem.
  */
 static errcode_t resolve_level(struct e4l_names *names, bool *more)
 {
@@ -321,8 +325,8 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 }
 
 /*
- * The name of the directory of @name.  Tries the last two components of the
- * current path first.
+ * Returns the name of the directory of @name, or NULL if that directory has no
+ * name.  Tries the last two components of the current path first.
  */
 static struct name *parent_of(const struct e4l_names *names,
 			      const struct name *name)
@@ -344,7 +348,7 @@ static size_t path_bytes(const struct e4l_names *names)
 	return names->depth ? names->level[names->depth - 1].bytes : 0;
 }
 
-/* Appends @name to the path. */
+/* Appends @name to the current path. */
 static void enter(struct e4l_names *names, struct name *name)
 {
 	char *to = names->path + path_bytes(names), *odd;
@@ -362,10 +366,10 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * Marks the @n names @up as lost if they do not lead to the root.  Each of the
- * names is the directory of the previous one.  @next is the directory of the
- * last: NULL if that directory has no name, or one of @up if a damaged
- * filesystem has a loop.
+ * Marks the @n names in @up as lost if they do not lead to the root.  up[i + 1]
+ * is the name of the directory of up[i], and @next is the name of the directory
+ * of the last one.  The names are lost if @next is NULL (that directory has no
+ * name) or one of @up (a loop of directories in a damaged filesystem).
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)
@@ -380,8 +384,9 @@ static void note_lost(struct name *const *up, unsigned int n,
 }
 
 /*
- * The wanted path often shares components with the current path: follow the
- * parents of @ino to a component of the current path, then append the names.
+ * The wanted path often begins like the current path.  Therefore, follow the
+ * parents of @ino up to a component of the current path or to the root, and
+ * then append the names to this component.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -432,8 +437,9 @@ struct lookup {
 	const char *name;
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
-	bool is_dir;	/* the inode has entries, at least ".." */
-	struct e4l_damage damage;	/* the first damage; why 0: no damage */
+	bool is_dir;	/* the inode is a directory, because it has entries */
+	/* the first damage found; if why is 0, no damage was found */
+	struct e4l_damage damage;
 };
 
 static errcode_t look(const struct e4l_dirent *entry, void *priv)
@@ -455,7 +461,10 @@ static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
 	return 0;
 }
 
-/* Sets the failure detail and returns the reason: @ino has no such entry. */
+/*
+ * Sets the failure detail, and returns the reason why the name was not found in
+ * @ino.
+ */
 static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			     ext2_ino_t ino)
 {
@@ -465,7 +474,7 @@ static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			"finding a path", ino, l->damage.blk);
 }
 
-/* Resolves @path from the root. */
+/* Finds the inode of @path, which begins at the root directory. */
 static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 {
 	static const struct e4l_dirs_ops ops = {
@@ -499,12 +508,12 @@ static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 
 struct subtree {
 	ext2fs_inode_bitmap found, level, next;
-	bool any;			/* there is a next level */
+	bool any;			/* @next is not empty */
 };
 
 /*
- * Adds the inode of an entry to the next level, once, if the inode may be a
- * directory; e4l_dirs_read() ignores other files.
+ * Marks the inode of an entry as found.  If the inode was not yet marked and
+ * may be a directory, adds it to the next level.
  */
 static errcode_t descend(const struct e4l_dirent *entry, void *priv)
 {

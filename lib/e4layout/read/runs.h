@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runs: contiguous blocks of one state, which can take several extents.  No
- * I/O.
+ * runs: contiguous blocks of one state.  A long run consists of several
+ * extents.  Does no I/O.
  */
 #ifndef E4L_RUNS_H
 #define E4L_RUNS_H
@@ -16,13 +16,13 @@ struct e4l_state_run {
 };
 
 /*
- * Sets *@run to the run that begins with ex[*i], and advances *i.  Returns
- * false and sets the length to 0 after the last extent.
+ * Sets *@run to the run that begins with ex[*i], and *i to the index after the
+ * last extent of the run.  If *i is @n, returns false and sets run->len to 0.
  */
 bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 			struct e4l_state_run *run);
 
-/* Whether @b begins where @a ends, in the file and on disk. */
+/* Returns whether @b begins where @a ends, in the file and on disk. */
 static inline bool e4l_runs_touch(const struct e4l_state_run *a,
 				  const struct e4l_state_run *b)
 {
@@ -31,23 +31,26 @@ static inline bool e4l_runs_touch(const struct e4l_state_run *a,
 }
 
 /*
- * Divides a run into as few extents as possible and returns their number.  @out
- * may be NULL.
+ * Divides a run into as few extents as possible and returns their number.
+ * Unless @out is NULL, writes the extents to @out.
  */
 size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);
 
 /*
- * Packs @n extents into as few extents as possible and returns their number.
- * @out may be NULL or @ex.
+ * Merges @n extents into as few extents as possible and returns their number.
+ * Unless @out is NULL, writes the extents to @out, which may be @ex.
  */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
-/* Whether the extents are in order, do not overlap, and are not too long. */
+/*
+ * Returns whether the extents are in logical order, do not overlap, and have
+ * valid lengths.
+ */
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 
 /*
- * Returns the number of fragments.  Unless @largest is NULL, *@largest is the
- * number of blocks in the largest fragment.
+ * Returns the number of fragments.  Unless @largest is NULL, sets *@largest to
+ * the number of blocks in the largest fragment.
  */
 uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 			     uint64_t *largest);

@@ -3,11 +3,11 @@
  * scan: reports every inode in use, in ascending order, with its extents.
  *
  *  1. next(): split the inode tables into chunks, and announce later chunks;
- *  2. work(): read a chunk, verify and decode its inodes into tokens, then
- *     replace tree blocks by their content, level by level, many at a time in
- *     disk order, unless there are too many tokens;
- *  3. done(): report the tokens as pieces, in order; read the remaining tree
- *     blocks here, so that no file has to fit in memory.
+ *  2. work(): read a chunk, verify its inodes and decode them into tokens, then
+ *     replace tree blocks by their content: level by level, many at a time, in
+ *     disk order, until there are too many tokens;
+ *  3. done(): report the tokens as pieces, in order, and read the remaining
+ *     tree blocks, so that no file has to fit in memory.
  */
 #include "config.h"
 #include <errno.h>
@@ -22,16 +22,21 @@
 #define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
 #define AHEAD_CHUNKS	16		/* number of announced chunks */
 /*
- * A test sets small values, to reach code that otherwise only huge files reach.
+ * A unit test defines SCAN_LIMITS and small values, to test code that otherwise
+ * only huge files reach.
  */
 #ifndef SCAN_LIMITS
-#define GATHER_MAX	(4u << 20) /* bytes of tree blocks read at once */
-/* number of tokens from which work() reads no more tree blocks */
+/* maximum bytes of tree blocks read at once */
+#define GATHER_MAX	(4u << 20)
+/* number of tokens at which work() stops reading tree blocks */
 #define TOKENS_MAX	(256u << 10)
 #define PIECE_EXTENTS	(32u << 10)
 #define PIECE_TREE	(4u << 10)
 #endif
-/* Largest gap of unwanted inode-table blocks that is read. */
+/*
+ * The largest gap of unwanted inodes that is read, unless gap_bytes of the
+ * device is larger.
+ */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
 #define PREFETCH_TOKENS	12
@@ -40,16 +45,16 @@
 /* Part of one group's inode table. */
 struct chunk {
 	dgrp_t group;
-	uint32_t first;		/* index in the group of its first inode */
-	uint32_t inodes;	/* 0: the chunk only reports @why */
+	uint32_t first;	/* index of the first inode, from 0 in the group */
+	uint32_t inodes; /* number of inodes; 0: the chunk only reports @why */
 	blk64_t blk;
 	unsigned int blocks;
-	errcode_t why;		/* error of the group */
+	errcode_t why;		/* error of the group descriptor, or 0 */
 };
 
 struct chunk_iter {
 	dgrp_t group;
-	uint32_t next;		/* index in the group */
+	uint32_t next;	/* index of the next inode, from 0 in the group */
 };
 
 struct scan {
@@ -60,8 +65,9 @@ struct scan {
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
-	dgrp_t end;			/* end of the groups */
-	unsigned int ahead;	/* number of chunks between the two iterators */
+	dgrp_t end;	/* group after the last scanned group; 0: all groups */
+	/* number of announced chunks that are not yet read */
+	unsigned int ahead;
 	unsigned int inode_bytes, inodes_per_block;
 	atomic_ullong tree_blocks;	/* number of tree blocks read */
 	/* the piece that done() is filling */
@@ -73,20 +79,22 @@ struct scan {
 
 /* A tree block that is being read. */
 struct node {
-	size_t token;		/* index of its token */
+	size_t token;		/* index of the token of the block */
 	struct e4l_token inode;	/* the inode that owns the block */
 	struct e4l_node_pos pos;
 	bool indirect;
 };
 
 /*
- * The tokens of a job are a list of inodes, followed by one list for each tree
- * block that has been read; TOKEN_END ends each list.  The argument of a
- * TOKEN_TREE is the index of the block's list, or 0 if the content of the block
- * follows the token.  A walk visits all tokens in logical order.
+ * The tokens of a job consist of a list of inodes and one list for the content
+ * of each tree block that was read.  TOKEN_END ends each list.  The argument of
+ * a TOKEN_TREE is the index of the list of the block.  After flatten(), the
+ * argument is 0, and the content follows the token.  A walk visits all tokens
+ * in logical order.
  */
 struct walk {
-	size_t at[EXTENT_MAX_DEPTH + 2]; /* index in each list on the path */
+	/* index of the next token, for each list on the path */
+	size_t at[EXTENT_MAX_DEPTH + 2];
 	unsigned int depth;
 };
 
@@ -94,14 +102,16 @@ struct job {
 	struct scan *s;
 	struct chunk chunk;
 	char *raw;		/* the content of the chunk */
-	uint8_t *wanted;	/* one bit per inode, if s->only is set */
+	uint8_t *wanted; /* if s->only is set: one bit per inode of the chunk */
 	char *scratch;
 	struct ext2_inode_large *host_inode;	/* big-endian machines only */
 	struct e4l_token_vec tokens, spare;
 	struct e4l_want *wants;
 	struct node *nodes;
 	size_t max_nodes;
-	/* position before the first unread tree block, and its inode */
+	/*
+	 * position before the first unread tree block, and inode of that block
+	 */
 	struct walk resolved;
 	struct e4l_token inode;
 	errcode_t err;
@@ -110,8 +120,8 @@ struct job {
 /* ---------------------------------------------------------------- 1. chunks */
 
 /*
- * The number of inodes at the start of @group's inode table that may be in use.
- * *@why is the error of a damaged group descriptor, or 0.
+ * Returns how many inodes at the start of the inode table of @group may be in
+ * use.  Sets *@why to the error of a damaged group descriptor, or to 0.
  */
 static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 {
@@ -139,7 +149,8 @@ static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 }
 
 /*
- * The index of the next wanted inode in @group, from @index on, or @limit.
+ * Returns the index of the first wanted inode in @group from @index on, or
+ * @limit if there is none.
  */
 static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 			    uint32_t limit)
@@ -176,7 +187,11 @@ static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 	return last + 1;
 }
 
-/* Makes the next chunk; false after the last one.  @wanted may be NULL. */
+/*
+ * Sets *@c to the next chunk.  If s->only is set, marks the wanted inodes of
+ * the chunk in @wanted, which may be NULL.  Returns false if there are no more
+ * chunks.
+ */
 static bool next_chunk(struct scan *s, struct chunk_iter *it, struct chunk *c,
 		       uint8_t *wanted)
 {
@@ -260,9 +275,10 @@ static bool push_damage(struct job *job, blk64_t blk, errcode_t why)
 }
 
 /*
- * The token at the start of an inode: lblk is the inode number, pblk its offset
- * in the chunk, level the depth, arg the kind of map.  An inode that cannot be
- * decoded has the offset NO_INODE, and only damage follows.
+ * In the token at the start of an inode, lblk is the inode number, pblk the
+ * offset of the inode in the chunk, level the depth, and arg the kind of map.
+ * If the inode cannot be decoded, pblk is NO_INODE, and only TOKEN_DAMAGE
+ * follows.
  */
 #define NO_INODE 0xFFFFFFFFu
 
@@ -274,7 +290,7 @@ static bool push_bad_inode(struct job *job, ext2_ino_t ino, blk64_t blk,
 	}) && push_damage(job, blk, why);
 }
 
-/* Appends an inode and the root of its map. */
+/* Appends the tokens of an inode and of the root of its map. */
 static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
 			      enum e4l_map map)
 {
@@ -302,7 +318,7 @@ static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
 	return err;
 }
 
-/* Decodes an inode, unless the look callback returns false. */
+/* Calls look->inode(), and decodes the inode if the callback returns true. */
 static errcode_t look_at_one(struct job *job, ext2_ino_t ino, uint32_t index)
 {
 	struct scan *s = job->s;
@@ -356,7 +372,7 @@ static errcode_t decode_block(struct job *job, unsigned int block)
 	return err;
 }
 
-/* Reads a chunk block by block, after a failed read of the whole chunk. */
+/* After a failed read of the whole chunk, reads the chunk block by block. */
 static errcode_t read_singly(struct job *job)
 {
 	struct scan *s = job->s;
@@ -398,8 +414,8 @@ static errcode_t read_chunk(struct job *job)
 /* ------------------------------------------------------------ 2. tree blocks */
 
 /*
- * Returns the next token of a walk, or NULL.  The tokens of a tree block's
- * content come after the token of the tree block.
+ * Returns the next token of a walk, or NULL at the end.  After the token of a
+ * tree block, returns the tokens of the content of the block.
  */
 static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 {
@@ -416,7 +432,7 @@ static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 	return t;
 }
 
-/* Calls the look callback for a tree block. */
+/* Calls look->node() for a tree block. */
 static void look_at_node(struct job *job, const struct node *node,
 			 const void *block)
 {
@@ -429,7 +445,9 @@ static void look_at_node(struct job *job, const struct node *node,
 		      block, s->priv);
 }
 
-/* The checksum seed of an inode; 0 if the inode has no tree blocks. */
+/*
+ * Returns the checksum seed of an inode, or 0 if the inode has no tree blocks.
+ */
 static uint32_t inode_seed(const struct job *job,
 			   const struct e4l_token *inode)
 {
@@ -443,8 +461,8 @@ static uint32_t inode_seed(const struct job *job,
 }
 
 /*
- * Collects the next tree blocks to read in job->wants and returns their number.
- * Moves job->resolved to the first collected tree block.
+ * Collects the next tree blocks to read in job->wants, and returns their
+ * number.  If there are any, moves job->resolved to the first one.
  */
 static size_t collect_nodes(struct job *job)
 {
@@ -479,7 +497,7 @@ static size_t collect_nodes(struct job *job)
 	return n;
 }
 
-/* Appends the content of a tree block. */
+/* Appends the tokens of the content of a tree block. */
 static errcode_t decode_node(struct job *job, const struct node *node,
 			     const void *block)
 {
@@ -522,7 +540,7 @@ static void visit_node(const struct e4l_want *want, const void *block,
 	}
 }
 
-/* Reads the next tree blocks; *@more is false if all have been read. */
+/* Reads the next tree blocks.  Sets *@more to false if there are none. */
 static errcode_t resolve_nodes(struct job *job, bool *more)
 {
 	size_t n = collect_nodes(job);
@@ -554,7 +572,10 @@ static errcode_t scan_work(void *arg, void *priv)
 
 /* ------------------------------------------------------ 3. ranges of inodes */
 
-/* Reports the collected part of the current inode. */
+/*
+ * Reports the collected extents and tree blocks of the current inode as a
+ * piece.
+ */
 static errcode_t flush_piece(struct scan *s, bool last)
 {
 	struct e4l_piece *p = &s->piece;
@@ -649,8 +670,8 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
 }
 
 /*
- * Prefetches an inode some tokens before its use: inodes are often in the cache
- * of another processor.
+ * Prefetches an inode some tokens before its use, because inodes are often in
+ * the cache of another processor.
  */
 static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 {
@@ -663,7 +684,7 @@ static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 
 /*
  * Reports the tokens up to the next unread tree block, or up to the end of the
- * walk (*@end is true).
+ * walk.  Sets *@end to whether the walk has ended.
  */
 static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 {
@@ -681,8 +702,8 @@ static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 }
 
 /*
- * Copies the unreported tokens of the walk into one list, and drops the
- * reported ones.
+ * Copies the tokens that are not yet reported into one list, and drops the
+ * others.
  */
 static errcode_t flatten(struct job *job, struct walk *w)
 {
@@ -825,7 +846,7 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
 				ino, 0);
 	group = ext2fs_group_of_ino(e->fs, ino);
-	/* an rbtree takes little memory; a bit array can take 512 MiB */
+	/* an rbtree needs little memory; a bit array can need 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
 	e->fs->default_bitmap_type = type;

@@ -7,17 +7,18 @@
 #include "e4layout/format/extent_tree.h"
 
 /*
- * Callbacks for the inodes and tree blocks that a scan reads, before the scan
- * decodes them.  Called by several threads at once, in no particular order.
- * The scan does not verify checksums and the depth of tree blocks: the
- * callbacks must do so.
+ * Callbacks for each inode and tree block that a scan reads, called before the
+ * scan decodes the inode or block.  Several threads can call them at the same
+ * time, in any order.  The scan does not verify the checksums of inodes and
+ * tree blocks and the depth of tree blocks; the callbacks must do so.
  */
 struct e4l_scan_look {
 	/*
-	 * Called for each inode that may be in use, also for free inodes.  @raw
-	 * is the inode as on disk, @inode in host byte order, each of
-	 * s_inode_size bytes; @blk is the block that contains the inode.
-	 * Returns false to skip the inode.  May change *@map.
+	 * Called for each inode in the part of the inode tables that may be in
+	 * use, including free inodes.  @raw is the inode as on disk, @inode is
+	 * the inode in host byte order; each has s_inode_size bytes.  @blk is
+	 * the block that contains the inode.  Returns false to skip the inode.
+	 * May change *@map.
 	 */
 	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
 		      const struct ext2_inode_large *inode, enum e4l_map *map,
@@ -29,15 +30,15 @@ struct e4l_scan_look {
 };
 
 /*
- * A damage callback for e4l_scan_ops and e4l_free_space(): returns
- * E4L_ET_DAMAGED and sets the detail.  *@priv must begin with the context, a
- * struct e4l *.
+ * A damage callback for e4l_scan_ops and e4l_free_space() that ends the scan:
+ * sets the failure detail and returns E4L_ET_DAMAGED.  @priv must point to a
+ * struct whose first member is the context, a struct e4l *.
  */
 errcode_t e4l_refuse_damage(const struct e4l_damage *damage, void *priv);
 
 /*
- * Scans all inodes as e4l_scan() does, but calls @look for each inode and tree
- * block first; callbacks of @look and @ops get @priv.
+ * Like e4l_scan() for all inodes, but also calls the functions of @look.  The
+ * callbacks of @look and @ops get @priv.
  */
 errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
 			   const struct e4l_scan_ops *ops, void *priv);

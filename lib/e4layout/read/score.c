@@ -8,7 +8,7 @@
 #include "e4layout/base/internal.h"
 #include "e4layout/format/tree_size.h"
 
-/* The number of leaf entries that fit in the inode. */
+/* number of leaf entries that fit in the inode */
 #define ROOT_ENTRIES 4
 
 static uint64_t div_up(uint64_t n, uint64_t d)
@@ -22,8 +22,8 @@ static uint32_t max_len(bool unwritten)
 }
 
 /*
- * Tests, as e2fsck does, whether the next @len blocks of the file, from @pblk
- * on, follow the previous block.
+ * Counts the next @len blocks of the file like e2fsck.  If the first one,
+ * @pblk, does not follow the previous block, sets s->discontiguous.
  */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 {
@@ -33,8 +33,9 @@ static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 }
 
 /*
- * Whether filefrag counts @last and @x as one extent.  After a hole in the
- * file, it does if there is no gap on the disk, or a gap as long as the hole.
+ * Returns whether filefrag counts @last and @x as one extent.  If there is a
+ * hole between them, filefrag does so if there is no gap on the disk, or a gap
+ * as long as the hole.
  */
 static bool filefrag_expects(const struct e4l_extent *last,
 			     const struct e4l_extent *x)
@@ -44,8 +45,8 @@ static bool filefrag_expects(const struct e4l_extent *last,
 }
 
 /*
- * Ends a run of extents of one state that is contiguous in the file.  Avoids
- * divisions for short runs.
+ * Ends a run of blocks of one state that is contiguous in the file, and counts
+ * its ideal extents.  Avoids a division for short runs.
  */
 static void end_state_run(struct e4l_scorer *s)
 {
@@ -58,7 +59,10 @@ static void end_state_run(struct e4l_scorer *s)
 	s->state_run_blocks = 0;
 }
 
-/* Counts a split or a mergeable pair: two adjacent extents of a fragment. */
+/*
+ * Counts two adjacent extents of a fragment as a split, if they differ in
+ * state, or as mergeable, if they fit in one extent.
+ */
 static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
 			const struct e4l_extent *x)
 {
@@ -100,9 +104,9 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * Counts a range of an indirect map like e2fsck: a map block comes before the
- * first block that it maps, which can be inside the range.  *@t is the first
- * uncounted tree block.
+ * Counts a range of an indirect map like e2fsck, for which a map block comes
+ * before the first block that it maps.  That block can be inside the range.
+ * *@t is the index of the first map block that is not yet counted.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
 			    struct e4l_extent x, size_t *t)
@@ -143,9 +147,9 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece)
 }
 
 /*
- * The number of clusters that e2fsck counts for an inode, including tree blocks
- * and extended attributes.  i_blocks is this number: e2fsck reports any other
- * value as an error.
+ * Returns the number of clusters that e2fsck counts for an inode, including
+ * tree blocks and extended attributes.  Computes it from i_blocks, because
+ * e2fsck reports a different i_blocks as an error.
  */
 static uint64_t inode_clusters(const struct ext2_inode_large *inode,
 			       ext2_filsys fs)

@@ -3,7 +3,7 @@
  * tally: counts the locality of directories.  A directory of one block is
  * counted when the block is parsed.  For larger directories, pairs of directory
  * and inode are collected, sorted, and counted at the end of the round.  For a
- * huge directory, a bitmap of inodes takes the place of the pairs.
+ * huge directory, a bitmap of inodes is used instead of pairs.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,7 +15,10 @@
 #include "e4layout/format/dirent.h"
 #include "tally.h"
 
-/* limit for the total size of a round's directories of two or more blocks */
+/*
+ * The maximum total size of the directories with two or more blocks in a round.
+ * A larger directory is huge, and has a round of its own.
+ */
 #define ROUND_BYTES	(8u << 20)
 /* inode-table blocks allowed in addition to twice the ideal number */
 #define SPREAD_BLOCKS	4
@@ -37,7 +40,10 @@ static uint8_t *new_bits(ext2_filsys fs)
 
 /* ----------------------------------------------------------------- locality */
 
-/* Counts distinct inodes and blocks: see count_ino(). */
+/*
+ * Counts distinct inodes and inode-table blocks.  count_ino() must be called in
+ * ascending order of inodes.
+ */
 struct counter {
 	ext2_filsys fs;
 	struct e4l_dir_locality l;
@@ -45,7 +51,7 @@ struct counter {
 	uint64_t end;		/* end of the current inode-table block */
 };
 
-/* The first inode after the inode-table block of @ino. */
+/* Returns the first inode after the inode-table block of @ino. */
 static uint64_t itable_block_end(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
@@ -121,7 +127,7 @@ static bool is_wanted(const struct e4l_tally *t, const struct e4l_dirent *entry)
 	       (!t->ops.wanted || t->ops.wanted(entry, t->priv));
 }
 
-/* Collects the statistics that judge_use() needs. */
+/* Adds an entry to the statistics for judge_use(), and notes lost+found. */
 static void note_use(struct e4l_tally_part *part,
 		     const struct e4l_dirent *entry)
 {
@@ -135,8 +141,8 @@ static void note_use(struct e4l_tally_part *part,
 }
 
 /*
- * Reports the entries of a part of a directory; adds entries that count for
- * locality to part->inos.
+ * Reports the entries in a block or in a part of an inline directory.  Adds the
+ * inodes of entries that count for locality to part->inos.
  */
 static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 		  blk64_t blk)
@@ -165,7 +171,10 @@ static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 		pthread_mutex_unlock(&t->lock);
 }
 
-/* Counts the inodes found in a block of dirs[@index]. */
+/*
+ * Counts the inodes found in a block of dirs[@index].  If the directory has
+ * only this block, computes the locality; otherwise, adds pairs.
+ */
 static void collect(struct e4l_tally_part *part, uint32_t index)
 {
 	const struct e4l_tally_dir *dir = &part->t->dirs[index];
@@ -230,8 +239,8 @@ void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 }
 
 /*
- * Reports the parent of an inline directory, which is stored as a number
- * without an entry.
+ * Reports ".." of an inline directory, which has the inode number of the parent
+ * instead of an entry.
  */
 static void hand_dotdot(struct e4l_tally_part *part, ext2_ino_t ino,
 			const struct ext2_inode_large *inode)
@@ -297,7 +306,7 @@ static errcode_t keep_pairs(struct e4l_tally *t,
 	return 0;
 }
 
-/* Reports the results of one part, except for the entries. */
+/* Reports the damage and the localities of one part. */
 static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	errcode_t err = 0;
@@ -340,7 +349,7 @@ errcode_t e4l_part_take(struct e4l_tally_part *part)
 
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t)
 {
-	/* an inline directory has fewer entries */
+	/* enough also for an inline directory, which has fewer entries */
 	size_t entries = t->e->fs->blocksize / DIR_ENTRY_BYTES;
 
 	part->t = t;
@@ -357,7 +366,7 @@ void e4l_part_release(struct e4l_tally_part *part)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* Sets the gain of rebuilding the directory. */
+/* Sets l->blocks, and what a rebuild of the directory would gain. */
 static void judge_use(const struct e4l_tally *t,
 		      const struct e4l_tally_dir *dir,
 		      struct e4l_dir_locality *l)
@@ -387,7 +396,7 @@ static errcode_t tell_locality(struct e4l_tally *t,
 	return err;
 }
 
-/* Counts the locality of a huge directory after its last block. */
+/* After the last block of a huge directory, counts and reports the locality. */
 static errcode_t count_seen(struct e4l_tally *t,
 			    const struct e4l_tally_dir *dir)
 {
@@ -405,7 +414,10 @@ static errcode_t count_seen(struct e4l_tally *t,
 	return tell_locality(t, dir, counted(&c, dir->ino));
 }
 
-/* Counts those directories of [@first, @end) that have several blocks. */
+/*
+ * Counts and reports the locality of the directories of [@first, @end) that do
+ * not have exactly one block.
+ */
 static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 {
 	errcode_t err = 0;
@@ -434,7 +446,7 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 	return err;
 }
 
-/* The number of directories from @first on that form a round. */
+/* Returns how many directories from @first on form a round.  Sets t->huge. */
 static size_t round_length(struct e4l_tally *t, size_t first)
 {
 	uint64_t max = ROUND_BYTES / t->e->fs->blocksize, long_blocks = 0;
@@ -507,8 +519,8 @@ static errcode_t note_dir(const struct e4l_piece *piece, void *priv)
 }
 
 /*
- * Finds all directories: without the filetype feature, entries do not show
- * which inodes are directories.
+ * Finds all directories, because without the filetype feature, entries do not
+ * show which inodes are directories.
  */
 static errcode_t learn_dirs(struct e4l_tally *t)
 {

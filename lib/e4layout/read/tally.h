@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tally: parses directory blocks for readers such as dirs.c: reports the
+ * tally: parses directory blocks for readers such as dirs.c, reports the
  * entries, and counts the locality of each directory.
  *
- * A batch of directories is read in rounds of consecutive directories.  Threads
- * parse the blocks of a round in any order, each thread into its own part.
- * Parts are merged one at a time.  The end of a round counts the locality of
- * its directories.
+ * A batch of directories is read in rounds of consecutive directories.  Several
+ * threads parse the blocks of a round in any order, each thread into its own
+ * part.  Parts are merged one at a time.  At the end of a round, the locality
+ * of its directories is counted.
  */
 #ifndef E4L_TALLY_H
 #define E4L_TALLY_H
@@ -22,11 +22,15 @@
 struct e4l_tally_dir {
 	ext2_ino_t ino;
 	uint32_t generation;
-	uint64_t blocks;		/* blocks in this batch */
-	struct e4l_dir_use use;	/* the number of blocks is from the map */
+	uint64_t blocks;		/* number of blocks in this batch */
+	/* use.blocks counts the blocks of all batches */
+	struct e4l_dir_use use;
 	bool encrypted;
 	bool has_hashes;	/* entries have hashes after the names */
-	/* must not be rebuilt: damaged, with holes, or without extents */
+	/*
+	 * cannot be rebuilt, because it is damaged, has holes, or has no
+	 * extents
+	 */
 	bool stays;
 	bool begun;			/* began in an earlier batch */
 	bool last;			/* ends in this batch */
@@ -39,17 +43,22 @@ struct e4l_tally {
 	pthread_mutex_t lock;		/* held during callbacks */
 	struct e4l_tally_dir *dirs;	/* the batch */
 	size_t n_dirs;
-	/* lost+found: the inode number that mke2fs uses, or found by name */
+	/*
+	 * inode of lost+found: as found by name or, before, as mke2fs creates
+	 * it
+	 */
 	ext2_ino_t lost_found;
-	uint8_t *is_dir;		/* one bit per inode, if needed */
-	/* the round */
-	bool huge; /* the round is one directory that is too large for pairs */
-	uint64_t *pairs;		/* index of the directory, and inode */
+	/* one bit per inode; used if entries have no file type */
+	uint8_t *is_dir;
+	/* the current round: */
+	/* the round has one directory, which is too large for pairs */
+	bool huge;
+	uint64_t *pairs;	/* index of the directory << 32 | inode */
 	size_t n_pairs;
 	uint8_t *seen;	/* inodes in the huge directory; one bit per inode */
 };
 
-/* The results of one thread for some blocks. */
+/* The results of one job. */
 struct e4l_tally_part {
 	struct e4l_tally *t;
 	struct {
@@ -58,7 +67,8 @@ struct e4l_tally_part {
 		bool damaged;
 	} blocks[E4L_PART_BLOCKS];
 	size_t n_blocks;
-	ext2_ino_t *inos; /* inode of the directory, and inodes in a block */
+	/* in a block: the directory's own inode, then those of entries */
+	ext2_ino_t *inos;
 	size_t n_inos;
 	uint64_t *pairs;
 	size_t n_pairs;
@@ -69,7 +79,7 @@ struct e4l_tally_part {
 	struct e4l_dir_use *use;	/* statistics of the current block */
 	unsigned int hash_bytes; /* size of the hashes after each name */
 	ext2_ino_t lost_found;	/* inode of lost+found; 0: not found */
-	errcode_t err;			/* after an error, nothing is added */
+	errcode_t err;	/* after an error, no more blocks are parsed */
 };
 
 /* Initializes @t; @ops and @priv are as for e4l_dirs_new(). */
@@ -78,7 +88,10 @@ errcode_t e4l_tally_init(struct e4l_tally *t, struct e4l *e,
 /* Frees the content of @t, including the batch; a zeroed @t is allowed. */
 void e4l_tally_release(struct e4l_tally *t);
 
-/* Adds a directory without blocks to the end of the batch, t->dirs. */
+/*
+ * Adds a directory to the end of the batch, t->dirs.  The caller sets the
+ * blocks.
+ */
 errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
 			uint32_t generation, uint32_t flags);
 
@@ -88,14 +101,14 @@ errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
  * e4l_part_block().
  */
 errcode_t e4l_tally_begin(struct e4l_tally *t, size_t first, size_t *n);
-/* Ends a round after all its parts have been merged. */
+/* Ends a round.  All its parts must have been merged. */
 errcode_t e4l_tally_end(struct e4l_tally *t, size_t first, size_t n);
 
 /* Initializes @part, which must be zeroed. */
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t);
 void e4l_part_release(struct e4l_tally_part *part);
 
-/* Empties @part, to use it again. */
+/* Empties @part before it gets new blocks. */
 void e4l_part_begin(struct e4l_tally_part *part);
 
 /*
@@ -110,12 +123,16 @@ void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 		     const struct ext2_inode_large *inode);
 
-/* Merges @part into its tally.  Called by one thread at a time. */
+/*
+ * Merges @part into its tally, and reports damage and localities.  Must not be
+ * called by two threads at the same time.
+ */
 errcode_t e4l_part_take(struct e4l_tally_part *part);
 
 /*
- * The locality of the directory @dir.  @inos has @n inodes, in any order and
- * with repetitions: @dir, and its entries without subdirectories.  Sorts @inos.
+ * Returns the locality of the directory @dir.  @inos has @n inodes, in any
+ * order, possibly repeated: @dir, and the inodes of all entries except
+ * subdirectories.  Sorts @inos.
  */
 struct e4l_dir_locality e4l_count_locality(ext2_filsys fs, ext2_ino_t dir,
 					   ext2_ino_t *inos, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * zero_runs: unwritten runs of a file that become one extent with their
- * neighbors if they are zeroed.  No I/O.
+ * zero_runs: finds unwritten runs of a file that can be merged with adjacent
+ * extents if the runs are zeroed.  Does no I/O.
  */
 #ifndef E4L_ZERO_RUNS_H
 #define E4L_ZERO_RUNS_H
@@ -13,31 +13,38 @@ struct e4l_zero_run {
 	size_t file;
 	uint32_t lblk;
 	uint32_t len;
-	uint8_t gain;			/* extents saved: 1 or 2 */
-	/* whether the run touches the extent before it, the extent after it */
+	uint8_t gain;	/* number of extents that zeroing saves: 1 or 2 */
+	/*
+	 * the run is contiguous with the extent before it, with the extent
+	 * after it
+	 */
 	bool before, behind;
 	bool chosen;			/* to be zeroed */
 };
 
 /*
- * Appends the unwritten runs of @ex whose zeroing saves extents to *@runs, in
- * logical order, as runs of @file.  Runs of more than @max_blocks blocks, and
- * runs that extend beyond @eof_blk, are left out.
+ * Finds the unwritten runs of @ex whose zeroing saves extents, and appends them
+ * to *@runs, in logical order, with @file.  Skips runs of more than @max_blocks
+ * blocks, and runs that extend beyond @eof_blk, the first block after the end
+ * of the file.
  */
 errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     uint32_t max_blocks, uint64_t eof_blk,
 			     size_t file, struct e4l_zero_run **runs,
 			     size_t *n);
 
-/* Returns the runs of @file among @n runs that are sorted by file. */
+/*
+ * Returns the runs of @file and sets *@n_file to their number.  The @n runs
+ * must be sorted by file.
+ */
 const struct e4l_zero_run *e4l_zero_of_file(const struct e4l_zero_run *runs,
 					    size_t n, size_t file,
 					    size_t *n_file);
 
 /*
- * Marks the extents of each chosen run as written, and adds the blocks of the
- * run to *@zero.  A run that has no adjacent extent in @ex is skipped, because
- * zeroing it would save no extent.  Errors: ENOMEM.
+ * For each chosen run, marks its extents in @ex as written, and adds its blocks
+ * to *@zero.  Skips a run without an adjacent extent in @ex, because zeroing it
+ * would not save an extent.  Errors: ENOMEM.
  */
 errcode_t e4l_zero_apply(struct e4l_extent *ex, size_t n_ex,
 			 const struct e4l_zero_run *runs, size_t n,
