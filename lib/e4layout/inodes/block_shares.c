@@ -6,23 +6,23 @@
  *
  *  1. pinned directories keep their inodes in place;
  *  2. whole blocks: a directory that needs a whole block gets one, preferably a
- *     block in which it already has most inodes;
- *  3. remaining inodes, beginning with the directory that has most of them:
- *     they go into a block in which the directory already has inodes, or into
- *     the block with the tightest fit, or into several blocks if no block has
- *     enough space.
+ *     block in which the directory already has most inodes;
+ *  3. remaining inodes, beginning with the directory that has most of them.
+ *     They go into a block in which the directory already has inodes.  If no
+ *     such block has enough space, they go into the block with the tightest
+ *     fit.  If no block has enough space, they go into several blocks.
  *
- * A directory that has more blocks after a round than before is pinned for the
- * next round.  The rounds end at the latest when all directories are pinned:
- * then nothing moves.
+ * If a round gives a directory more blocks than the directory has in the input,
+ * the next rounds pin the directory.  The rounds end at the latest when all
+ * directories are pinned and no inode moves.
  */
 #include "config.h"
 #include "block_shares.h"
 #include "e4layout/base/array.h"
 
 /*
- * After MAX_ROUNDS rounds, directories that gain nothing are pinned as well;
- * after twice as many, all directories.
+ * After MAX_ROUNDS rounds, directories that do not get fewer blocks are pinned
+ * as well; after 2 * MAX_ROUNDS rounds, all directories are pinned.
  */
 #define MAX_ROUNDS	16
 
@@ -32,25 +32,31 @@ struct share {
 	struct e4l_quotas *q;
 	size_t n_own;			/* number of cells in the input */
 	/*
-	 * indexes of the input cells: by directory, with the first entry of
-	 * each directory, and by descending count
+	 * indexes of the input cells: @by_dir is sorted by directory, and
+	 * @first has the index in @by_dir of each directory's first cell;
+	 * @by_count is sorted by descending count
 	 */
 	uint32_t *first, *by_dir, *by_count;
 	uint32_t *dirs;	/* directories in descending order of @need */
 	/* per directory */
-	uint32_t *need;			/* inodes without a block so far */
-	uint32_t *had, *used; /* number of blocks before, and in this round */
+	uint32_t *need; /* inodes not assigned to a block so far */
+	/* number of blocks: in the input, in this round */
+	uint32_t *had, *used;
 	bool *pinned;
 	/*
-	 * per block: number of free places, and list of the blocks with this
-	 * number
+	 * per block: number of free inodes, and links of the list of all blocks
+	 * with this number; @head: per number of free inodes, the first block
+	 * of the list
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
 	uint32_t *head;
-	/* per block: the current directory's cell */
+	/* per block: index of the current directory's cell in the block */
 	uint32_t *mine;
-	/* per number of free places: the current directory's best cell */
+	/*
+	 * per number of free inodes: index of the current directory's best cell
+	 * in a block with this number
+	 */
 	uint32_t *best;
 };
 
@@ -97,7 +103,10 @@ static void list_blocks(struct share *s)
 	}
 }
 
-/* The block with the fewest free places, but at least @n; or NONE. */
+/*
+ * Of the blocks with at least @n free inodes, returns the block with the
+ * fewest.  Returns NONE if there is no such block.
+ */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
 	for (; n <= s->q->per_block; n++)
@@ -120,7 +129,10 @@ static void give(struct share *s, uint32_t nr, uint32_t n)
 	take(s, cell->block, n);
 }
 
-/* Gives a directory @n places in a block in which the directory has no cell. */
+/*
+ * Assigns @n inodes of a directory to a block in which the directory has no
+ * cell.
+ */
 static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
 			  uint32_t n)
 {
@@ -142,8 +154,9 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 }
 
 /*
- * A step of a counting sort in descending order: converts the number of
- * elements with each key, up to @most, into the index of the first one.
+ * A step of a counting sort in descending order: converts count[key], the
+ * number of elements with each key from 0 to @most, into the index of the first
+ * of these elements.
  */
 static void begin_at(uint32_t *count, uint32_t most)
 {
@@ -179,8 +192,9 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * Gives each directory the free places of a block that it already uses, if
- * there are at least @least and the directory needs all of them.
+ * For each block that a directory already uses: if the block has at least
+ * @least free inodes, and the directory needs all of them, assigns them to the
+ * directory.
  */
 static void give_own(struct share *s, uint32_t least)
 {
@@ -195,7 +209,7 @@ static void give_own(struct share *s, uint32_t least)
 	}
 }
 
-/* Gives whole empty blocks to directories that need them. */
+/* Assigns empty blocks to directories that can fill them. */
 static errcode_t give_whole(struct share *s)
 {
 	uint32_t whole = s->q->per_block, dir;
@@ -210,9 +224,10 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Whether a directory should prefer its cell @a to its cell @b.  A cell whose
- * block the directory uses in any case is better; of two equal cells in this
- * respect, the cell with more inodes is better.
+ * Whether a directory should prefer its cell @a to its cell @b.  A cell is
+ * preferred if the directory uses the cell's block in any case.  If this
+ * applies to both cells or to neither cell, the cell with more inodes is
+ * preferred.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -245,7 +260,10 @@ static void forget_own(struct share *s, uint32_t dir)
 		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
 }
 
-/* Whether the directory's best cell with @n free places still has as many. */
+/*
+ * Whether the block of s->best[n], the directory's best cell for @n free
+ * inodes, still has @n free inodes.
+ */
 static bool has_own(const struct share *s, uint32_t n)
 {
 	uint32_t cell = s->best[n];
@@ -254,7 +272,8 @@ static bool has_own(const struct share *s, uint32_t n)
 }
 
 /*
- * The directory's best cell in a block with at least @n free places, or NONE.
+ * Returns the directory's best cell in a block with at least @n free inodes, or
+ * NONE if there is no such block.
  */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
@@ -271,8 +290,8 @@ static uint32_t find_own(const struct share *s, uint32_t n)
 }
 
 /*
- * The block with the most free places, preferably one that the directory
- * already uses; or NONE.
+ * Returns the block with the most free inodes.  Of several such blocks, prefers
+ * a block that the directory already uses.  Returns NONE if no inode is free.
  */
 static uint32_t find_roomy(const struct share *s)
 {
@@ -286,8 +305,8 @@ static uint32_t find_roomy(const struct share *s)
 }
 
 /*
- * Fills blocks that hold fixed inodes of the directory: the directory uses
- * these blocks in any case.
+ * Assigns inodes to blocks that hold fixed inodes of the directory, because the
+ * directory uses these blocks in any case.
  */
 static void give_fixed(struct share *s, uint32_t dir)
 {
@@ -333,16 +352,17 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 		block = find_tight(s, s->need[dir]);
 		if (block == NONE)
 			block = find_roomy(s);
-		/* all blocks together have enough free places for all inodes */
+		/*
+		 * NONE cannot occur: all blocks together have enough free
+		 * inodes
+		 */
 		err = block == NONE ? EINVAL : give_in(s, dir, block);
 	}
 	forget_own(s, dir);
 	return err;
 }
 
-/*
- * Sorts directories by the number of inodes without a block, the largest first.
- */
+/* Sorts directories by the number of unassigned inodes, in descending order. */
 static void sort_dirs(struct share *s)
 {
 	uint32_t whole = s->q->per_block, *end = s->best, i;
@@ -379,14 +399,14 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/* then blocks of which pinned directories use less than half */
+	/* then blocks that are more than half free */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }
 
 /*
- * Pins directories that would have more than @most additional blocks.  Returns
- * the number of directories pinned.
+ * Pins each directory whose number of blocks has grown by more than @most.
+ * Returns the number of directories pinned.
  */
 static uint32_t pin(struct share *s, int most)
 {

@@ -39,7 +39,7 @@ struct bound {
 	enum e4l_skip why;
 };
 
-/* A block of attributes, and the inode that refers to the block. */
+/* An extended attribute block, and an inode that refers to the block. */
 struct user {
 	blk64_t blk;		/* must be first: see e4l_u64_cmp() */
 	ext2_ino_t ino;
@@ -84,8 +84,8 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 }
 
 /*
- * Binds the inode of an overlayfs file handle, and its parent, if the handle
- * refers to this filesystem.
+ * If an overlayfs file handle refers to this filesystem, records that its
+ * inode, and the parent directory in the handle, must keep their numbers.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
@@ -110,8 +110,8 @@ static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 }
 
 /*
- * Binds the inode if its encryption context depends on the inode number, or is
- * in an unknown format.
+ * If the encryption context of an inode depends on the inode number, or has an
+ * unknown format, records that the inode must keep its number.
  */
 static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 			     const struct e4l_xattr *x)
@@ -124,8 +124,8 @@ static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 }
 
 /*
- * Examines the attributes of an inode; sets *@has_policy if one is an
- * encryption context.
+ * Examines the attributes of an inode.  Sets *@has_policy to true if one of
+ * them is an encryption context.
  */
 static errcode_t look(struct e4l_numbers *n, ext2_ino_t ino,
 		      struct e4l_xattr_walk w, bool *has_policy)

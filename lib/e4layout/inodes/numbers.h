@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * numbers: finds inodes that must keep their numbers ("bound" inodes), with the
- * reason.  Bound are:
+ * numbers: finds inodes that must keep their numbers ("bound" inodes), and the
+ * reasons.  The following inodes are bound:
  *
  *  - inodes named by the superblock or the format: the root, quota files, ...;
  *  - all inodes, if the filesystem has the feature stable_inodes;
  *  - encrypted files whose policy derives the IV from the inode number
  *    (FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32) or is unknown.  Other
  *    policies use a nonce per file, also for the hashes of casefolded names;
- *  - files with a security.evm that is not portable: the number is signed;
+ *  - files with a security.evm that is not portable, because the signature
+ *    covers the inode number;
  *  - files referenced by a trusted.overlay.* (or user.overlay.*) file handle;
  *  - files that an EA inode names as its only owner (created by Lustre).
  *
- * Files with security.ima or fs-verity are not bound: only their content is
- * hashed.
+ * Files with security.ima or fs-verity are not bound, because only their
+ * content is hashed.
  */
 #ifndef E4L_NUMBERS_H
 #define E4L_NUMBERS_H
@@ -23,7 +24,10 @@
 
 struct e4l_numbers;
 
-/* @anyway: inodes that overlayfs references are not bound. */
+/*
+ * If @anyway is true, inodes may get new numbers even if overlayfs refers to
+ * them.
+ */
 errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret);
 /* NULL is allowed. */
 void e4l_numbers_free(struct e4l_numbers *n);
@@ -46,8 +50,8 @@ errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
 errcode_t e4l_numbers_finish(struct e4l_numbers *n);
 
 /*
- * Why an inode must keep its number, or E4L_SKIP_NONE.  Call after
- * e4l_numbers_finish().
+ * Returns the reason why an inode must keep its number, or E4L_SKIP_NONE if it
+ * may get a new number.  Call after e4l_numbers_finish().
  */
 enum e4l_skip e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino);
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Inode placement, by the rule of the kernel's dir_ireserve (fs/ext4/ireserve.c
- * of the series in kernel/): files that are created in one go share aligned
- * windows of inodes; a directory gets its own window if files are created
- * alternately in several directories.
+ * of the series in kernel/).  Directories of a group share aligned windows of
+ * inodes.  If files are created alternately in several directories, each of
+ * these directories gets windows of its own.
  *
- *  1. A directory: the group that Orlov's rule picks, beginning with the group
- *     of the last inode found for the parent; in the group, the shared window.
- *  2. A file: the directory's own window (remembered, or found from the entries
- *     near the new name, or from the directory's inode).  Without a free inode
- *     there: the group's shared window, unless other directories of the group
- *     have got a file in between more than once; else a new own window of twice
- *     the size.
- *  3. Otherwise: the first free inode, beginning with Orlov's group for a
- *     directory, and with the group of find_group_other() for a file.
+ *  1. A directory: Orlov's rule picks the group, beginning with the group of
+ *     the last inode found for the parent.  The inode comes from the shared
+ *     window of the group.
+ *  2. A file: the inode comes from the directory's own window, which is
+ *     remembered, or found from the entries near the new name, or from the
+ *     directory's inode.  If this window has no free inode, the inode comes
+ *     from the group's shared window.  But if other directories of the group
+ *     have got a file in between more than once, it comes from a new own window
+ *     of twice the size.
+ *  3. If there is no window with a free inode: the first free inode, beginning
+ *     with Orlov's group for a directory, and with the group of
+ *     find_group_other() for a file.
  *
  * With E4L_PLACE_PACK, no window is shared: each directory gets its own window
  * at once.
@@ -36,10 +39,10 @@
 #define MAX_WINDOW	4096
 #define LEAF_TRIES	8 /* number of entries whose inodes are examined */
 
-/* State of a directory: the last of its own windows. */
+/* State of a directory: the newest of its own windows. */
 struct own {
 	ext2_ino_t dir;		/* 0: empty slot */
-	dgrp_t last;	/* group of the last search for this directory */
+	dgrp_t last;	/* group of the last inode found for this directory */
 	ext2_ino_t first;
 	ext2_ino_t from;	/* first inode to examine in the window */
 	/*
@@ -50,7 +53,7 @@ struct own {
 };
 #define HAS_NONE	1
 /*
- * as HAS_NONE, but another directory has once got a file between two files of
+ * no own window, but another directory has once got a file between two files of
  * this directory
  */
 #define HAD_TURNS	2
@@ -58,7 +61,10 @@ struct own {
 /* State of a group. */
 struct shared {
 	ext2_ino_t end;		/* end of the shared window; 0: none */
-	/* last directory that got a file; 0: none after the last mkdir */
+	/*
+	 * last directory in which a file was created; 0: no file was created
+	 * after the last mkdir
+	 */
 	ext2_ino_t last;
 };
 
@@ -82,7 +88,7 @@ struct e4l_place {
 	uint32_t own_n, own_mask;
 	uint32_t per_block;	/* inodes per block of the inode table */
 	ext2_ino_t frontier;	/* next inode for e4l_place_window() */
-	struct gaps *gaps;	/* [number of free inodes] */
+	struct gaps *gaps;	/* [number of free inodes in a gap] */
 	uint64_t unused0, free0;
 	struct e4l_place_stats stats;
 };
@@ -97,14 +103,17 @@ static ext2_ino_t group_first(const struct e4l_place *p, dgrp_t group)
 	return group * per_group(p) + 1;
 }
 
-/* The first free inode of [first, end), or 0. */
+/* Returns the first free inode in [first, end), or 0 if none is free. */
 static ext2_ino_t free_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
 {
 	return e4l_inode_free_in(p->fs, p->fs->inode_map, first, end);
 }
 
-/* The first inode in use or reserved in [first, end), or 0. */
+/*
+ * Returns the first inode in [first, end) that is in use or reserved, or 0 if
+ * there is none.
+ */
 static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
 {
@@ -114,8 +123,8 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 /* ------------------------------------ the uninitialized part of the table */
 
 /*
- * The number of inodes at the start of the table that may be in use.  The rest
- * of the table may never have been zeroed.
+ * Returns the number of inodes at the start of the table that may be in use.
+ * The remainder of the table may never have been zeroed.
  */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
@@ -146,8 +155,9 @@ static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 }
 
 /*
- * Zeroes the table up to @ino if it was never zeroed: garbage between the last
- * inode in use and @ino would look like inodes once @ino is in use.
+ * Zeroes the part of the table before @ino that was never zeroed: once @ino is
+ * in use, garbage between the last inode in use and @ino would look like
+ * inodes.
  */
 static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 {
@@ -183,7 +193,10 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------ windows */
 
-/* The size class of a window: p->window << class is the window's length. */
+/*
+ * Returns the size class of a window: the window's length is p->window <<
+ * class.
+ */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
 {
 	unsigned int class = 0;
@@ -198,7 +211,10 @@ static bool shares(const struct e4l_place *p)
 	return !(p->flags & E4L_PLACE_PACK);
 }
 
-/* The first empty aligned window of @len inodes in @group, or 0. */
+/*
+ * Returns the first inode of the first empty aligned window of @len inodes in
+ * @group, or 0 if there is no such window.
+ */
 static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 				 uint32_t len)
 {
@@ -216,8 +232,9 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 }
 
 /*
- * Returns a free inode of the window that directories of @group share, or of a
- * new shared window, or 0.
+ * Returns a free inode of the window that directories of @group share.  If the
+ * window is full or missing, makes an empty window the shared window.  Returns
+ * 0 if there is no empty window.
  */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {
@@ -234,8 +251,9 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * Returns a free inode of an empty window of @len inodes or, if @len is 0, of a
- * shared window.  Searches all groups, from @group on; 0: none.
+ * Searches all groups, from @group on.  Returns a free inode of an empty window
+ * of @len inodes or, if @len is 0, of a shared window.  Returns 0 if there is
+ * no such window.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -254,7 +272,10 @@ static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 	return 0;
 }
 
-/* The first free inode in all groups, from @group on; 0: none. */
+/*
+ * Returns the first free inode, searching all groups from @group on; 0 if no
+ * inode is free.
+ */
 static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
 {
 	ext2_ino_t start = group_first(p, group);
@@ -338,7 +359,8 @@ static dgrp_t groups_per_flex(const struct e4l_place *p)
 }
 
 /*
- * Sums of the free inodes, free blocks and directories in [group, group + n).
+ * Returns the sums of the free inodes, free blocks and directories of the
+ * groups in [group, group + n).
  */
 static struct flex flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t n)
 {
@@ -364,7 +386,7 @@ static uint32_t hash_as(const struct e4l_place *p, int version,
 	return hash;
 }
 
-/* The hash of @name, with the hash version of the filesystem's directories. */
+/* Returns the hash of @name for an index of this filesystem. */
 static uint32_t name_hash(const struct e4l_place *p, const char *name)
 {
 	const struct ext2_super_block *sb = p->fs->super;
@@ -373,8 +395,8 @@ static uint32_t name_hash(const struct e4l_place *p, const char *name)
 }
 
 /*
- * The first group from @parent's group on with at least the average number of
- * free inodes; used if no flex group is good enough.
+ * Returns the first group, from @parent's group on, that has at least the
+ * average number of free inodes.  Used if no flex group is good enough.
  */
 static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 {
@@ -391,7 +413,8 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 }
 
 /*
- * Spreads top-level directories: picks the flex group with the fewest
+ * Spreads top-level directories: of the flex groups with at least the average
+ * number of free inodes and free blocks, picks the one with the fewest
  * directories.  If there are several, picks the first one, counted from the
  * hash of @name.  The hash does not depend on the hash version of the
  * filesystem's directories.
@@ -418,8 +441,9 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 }
 
 /*
- * The group for a directory below the top level: in the flex group of @last, or
- * in the next flex group that is not too full.
+ * Returns the group for a directory below the top level: the first group of the
+ * flex group that contains @last.  If this flex group is too full, uses the
+ * next flex group that is not.
  */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)
@@ -448,6 +472,7 @@ static bool has_inode(const struct e4l_place *p, dgrp_t group)
 
 /*
  * Sets *@ret to the first group with a free inode in the flex group of @group.
+ * Returns false if there is no such group.
  */
 static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 {
@@ -464,8 +489,9 @@ static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 }
 
 /*
- * Without flex groups: @group or, by a quadratic hash of @dir, another group
- * with free inodes and free blocks; otherwise the next group with a free inode.
+ * Chooses the group for a file if there are no flex groups.  Tries @group, and
+ * then groups by a quadratic hash of @dir, for a group with free inodes and
+ * free blocks.  If there is none, returns the next group with a free inode.
  */
 static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t group)
@@ -484,7 +510,10 @@ static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 	return (group + i) % n;
 }
 
-/* The group for a file without a window: Linux's find_group_other(). */
+/*
+ * Returns the group for a file without a window, like Linux's
+ * find_group_other().
+ */
 static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t last)
 {
@@ -530,7 +559,10 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 
 /* ----------------------------------------- entries with neighbouring hashes */
 
-/* The entries of an index block; *@n is their number, bounded by @size. */
+/*
+ * Returns the entries of an index block, and sets *@n to their number, which is
+ * limited by the block size @size.
+ */
 static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,
 					      unsigned int at, uint32_t *n)
 {
@@ -564,7 +596,7 @@ static errcode_t read_logical(struct e4l_place *p, ext2_ino_t dir,
 	return err ? err : io_channel_read_blk64(p->fs->io, pblk, 1, buf);
 }
 
-/* Reads the leaf of an indexed directory that @hash belongs to into @buf. */
+/* Reads the leaf for @hash of an indexed directory into @buf. */
 static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 			   struct ext2_inode *inode, uint32_t hash, char *buf)
 {
@@ -593,9 +625,9 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Collects the inodes of all entries in a directory block that are no
- * directories.  Returns their number, but keeps only the last LEAF_TRIES: inode
- * number i, counted from 0, is at @inos[i % LEAF_TRIES].
+ * Collects the inode numbers of the entries of a directory block that do not
+ * refer to directories.  Returns the number of these entries, but stores only
+ * the last LEAF_TRIES: number i, counted from 0, is at @inos[i % LEAF_TRIES].
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 				ext2_ino_t *inos)
@@ -615,7 +647,7 @@ static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 	return n;
 }
 
-/* The number of blocks with entries, without the root of an index. */
+/* Returns the number of blocks of a directory, without the root of an index. */
 static uint64_t entry_blocks(const struct e4l_place *p,
 			     struct ext2_inode *inode)
 {
@@ -626,8 +658,9 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 }
 
 /*
- * The length of a directory's last window, if all its windows hold @entries
- * inodes.
+ * Estimates the length of a directory's newest window from the number @entries
+ * of inodes in all its windows: each window is twice as long as the previous
+ * one.
  */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
@@ -639,10 +672,11 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 }
 
 /*
- * Takes over the window of @len inodes that contains @near as @dir's own
- * window, unless the group shares that window.  Returns a free inode of the
- * window, or 0.  Inodes from @near on are preferred: if @len is an overestimate,
- * inodes before @near may belong to another directory's window.
+ * Records the aligned window of @len inodes that contains @near as @dir's own
+ * window, and returns a free inode of the window.  Inodes from @near on are
+ * preferred: if @len is an overestimate, inodes before @near may belong to
+ * another directory's window.  If the window is the group's shared window, or
+ * is full, records nothing and returns 0.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)
@@ -690,8 +724,9 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Finds @dir's window from its entries, or else from its inode.  Returns a free
- * inode, or 0.
+ * Finds @dir's own window from the entries near @name or, failing that, from
+ * the directory's inode.  Returns a free inode of the window, or 0 if there is
+ * none.
  */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
@@ -715,8 +750,9 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 }
 
 /*
- * Allocates a new window for a directory whose last window had @len inodes.
- * Returns a free inode, or 0.
+ * Allocates a new own window for a directory whose newest window has @len
+ * inodes.  Returns a free inode of the window, or 0 if there is no empty
+ * window.
  */
 static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 {
@@ -737,7 +773,8 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 /* ------------------------------------------------------------------- files */
 
 /*
- * A free inode of the directory's own window, beginning with own->from, or 0.
+ * Returns a free inode of the directory's own window, preferably from own->from
+ * on; 0 if the window is full.
  */
 static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 {
@@ -748,8 +785,8 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Whether directories share windows, and no other directory in @group has got a
- * file after @dir's last one or the last mkdir.  Records that @dir gets a file.
+ * Whether windows are shared, and the last file in @group was created in @dir
+ * or no file was created after the last mkdir.  Records that @dir gets a file.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
@@ -760,8 +797,9 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 }
 
 /*
- * Returns a free inode for a file of @dir, whose own window is full or missing:
- * from the shared window or a new own window; 0: none.
+ * Finds an inode for a file of @dir if the directory's own window is full or
+ * missing: in the shared window or in a new own window.  Returns 0 if there is
+ * no window.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)
@@ -846,7 +884,10 @@ static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
 	return 0;
 }
 
-/* Removes the smallest gap that still has @n free inodes; 0: none. */
+/*
+ * Takes @n inodes from the smallest gap that has at least @n inodes and is
+ * still free.  Returns the first inode, or 0 if there is no such gap.
+ */
 static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 {
 	uint32_t size;
@@ -866,8 +907,9 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 }
 
 /*
- * Advances the frontier to @n free inodes that occupy the fewest possible
- * blocks.  Free inodes that are skipped at the end of a block become a gap.
+ * Finds @n consecutive free inodes, from the frontier on, that occupy the
+ * fewest possible blocks, and sets the frontier to the inode after them.  Free
+ * inodes that are skipped at the end of a block become a gap.
  */
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {

@@ -18,8 +18,9 @@ struct e4l_place;
 /*
  * Creates an allocator for @e's filesystem, whose inode bitmap must be loaded;
  * @e is borrowed until e4l_place_free().  @window is the number of inodes per
- * window: a power of two from 16 to 4096, or 0 for none.  Errors:
- * E4L_ET_BAD_ARGUMENT, EXT2_ET_NO_INODE_BITMAP, ENOMEM.
+ * window: a power of two from 16 to 4096, or 0 for no windows.  Errors:
+ * E4L_ET_OPTION (unknown flags), E4L_ET_BAD_ARGUMENT (@window),
+ * EXT2_ET_NO_INODE_BITMAP, ENOMEM.
  */
 errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 			struct e4l_place **ret);
@@ -29,33 +30,37 @@ void e4l_place_free(struct e4l_place *p);
  * Finds an inode for a new file @name of @mode in the directory @parent.  Like
  * ext2fs_new_inode(), does not mark the inode: the caller must call
  * ext2fs_inode_alloc_stats2() before the next call.  @name may be NULL.
- *  - A directory gets an inode in the window that its group shares: aligned,
- *    and empty when it was allocated.  Orlov's rule picks the group
- *    (Documentation/filesystems/ext4/allocators.rst in Linux), beginning with
- *    the group of the last inode found for @parent.  With E4L_PLACE_PACK, each
- *    directory gets its own window, close to the last one.
+ *  - A directory gets an inode in the window that its group shares.  Windows
+ *    are aligned, and are empty when they are allocated.  Orlov's rule picks
+ *    the group (Documentation/filesystems/ext4/allocators.rst in Linux),
+ *    beginning with the group of the last inode found for @parent.  With
+ *    E4L_PLACE_PACK, each directory gets its own window, close to the previous
+ *    one.
  *  - A file gets an inode in its directory's own window.  If the window is
  *    unknown, it is found from the entries in the directory block that will
- *    contain @name, or from the directory's inode.  Without an own window, or
- *    if it is full, the file goes into the window that the group shares, unless
- *    files of other directories in the group were placed in between more than
- *    once; otherwise into a new own window of twice the size of the previous
- *    one, from the parent's group on.
- *  - Without any window, all free inodes are candidates, beginning with the
- *    group that Linux tries first.  If inode tables are not zeroed, zeroes the
- *    table up to the inode first.  Errors: EXT2_ET_INODE_ALLOC_FAIL (no free
- *    inode); errors of zeroing, after which *@ret must not be used.
+ *    contain @name, or from the directory's inode.  If the directory has no own
+ *    window, or the window is full, the file goes into the window that the
+ *    group shares.  But if files of other directories in the group were placed
+ *    in between more than once, the directory gets a new own window of twice
+ *    the size of the previous one; the search begins in the parent's group.
+ *  - If no window has a free inode, any free inode is used, beginning with the
+ *    group that Linux tries first.
+ *
+ * If the inode table was never zeroed up to the inode, zeroes that part first.
+ * Errors: E4L_ET_BAD_ARGUMENT (@parent); EXT2_ET_INODE_ALLOC_FAIL (no free
+ * inode); errors of zeroing, after which *@ret must not be used; ENOMEM.
  */
 errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 			const char *name, ext2_ino_t *ret);
 
 /*
  * Finds @n consecutive free inodes that occupy as few blocks of the inode table
- * as @n inodes can.  Use this function for a directory and its files if their
- * number is known in advance.  Smaller windows that are requested later fill the
- * partly used blocks.  Mark all @n inodes before the next call.  Errors: as
- * e4l_new_inode(), but EXT2_ET_INODE_ALLOC_FAIL only means that there are not @n
- * consecutive free inodes.
+ * as @n inodes can, and sets *@ret to the first.  Use this function for a
+ * directory and its files if the number of files is known in advance.  The free
+ * part of a partly used block is left for smaller windows that are requested
+ * later.  Mark all @n inodes before the next call.  Errors: as e4l_new_inode(),
+ * but EXT2_ET_INODE_ALLOC_FAIL only means that there are not @n consecutive
+ * free inodes.
  */
 errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 

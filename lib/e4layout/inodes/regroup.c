@@ -4,25 +4,25 @@
  *
  *  1. scan: find the directories' extents, files with several names, and inodes
  *     that must keep their numbers;
- *  2. names: read all directories to find the children of each, the names of
- *     files with several names, and how many inode-table blocks each directory
- *     needs (regroup_names.c);
- *  3. plan: for each directory that needs more than the fewest blocks: choose
- *     the blocks to keep, find free inodes for the others, and accept the moves
- *     if they are worthwhile; repeat while moves free inodes that other
- *     directories can use (regroup_plan.c); if there are too few free inodes,
- *     exchange inodes (regroup_exchange.c);
+ *  2. names: read all directories to find the subdirectories of each directory,
+ *     the names of files with several names, and how many inode-table blocks
+ *     each directory needs (regroup_names.c);
+ *  3. plan: for each directory that needs more than the fewest possible blocks,
+ *     choose the blocks to keep, find free inodes for the members in other
+ *     blocks, and accept the moves if they are worthwhile; repeat while moves
+ *     free inodes that other directories can use (regroup_plan.c); if there are
+ *     too few free inodes, exchange inodes (regroup_exchange.c);
  *  4. apply: move inode by inode, in transactions (renumber.c).
  *
- * A directory keeps the blocks of its bound inodes, and the unshared blocks
- * that are at least half full of its inodes.  The other inodes move into
- * windows of free inodes, as in new images (inodes/windows.h), beginning with
- * the directory's group, in the order of the index.  In each group, windows
- * that Linux reads with the fewest requests come first: requests, not blocks,
- * determine the time of `ls -l`.  Moves are worthwhile if at most as many
- * inodes move as the saved blocks can hold.  If the moves are not worthwhile,
- * or there is no window, the free inodes in the directory's own blocks are
- * used.
+ * A directory keeps the blocks that contain its bound inodes (numbers.h), and
+ * the blocks that it does not share if they are at least half full of its
+ * inodes.  The other inodes move into windows of free inodes, as in new images
+ * (inodes/windows.h), beginning with the directory's group, in the order of the
+ * index.  In each group, windows that Linux reads with the fewest requests come
+ * first, because the number of requests determines the time of `ls -l`.  Moves
+ * are worthwhile if at most as many inodes move as the saved blocks can hold.
+ * If the moves are not worthwhile, or there is no window, the free inodes in
+ * the directory's own blocks are used.
  */
 #include "config.h"
 #include <errno.h>

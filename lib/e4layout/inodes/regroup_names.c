@@ -47,7 +47,6 @@ static errcode_t walk_inline(struct regroup *r, uint32_t dir,
 	return err ? err : walk(r, dir, w, 0, fn);
 }
 
-/* Calls @fn for each entry except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn)
 {
@@ -77,7 +76,6 @@ errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 	return err;
 }
 
-/* The index of directory @ino, or E4L_NO_DIR. */
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino)
 {
 	size_t i = e4l_lower_bound(&ino, r->g.dirs, r->g.n_dirs,

@@ -13,9 +13,9 @@
 
 #define MAX_ROUNDS	8
 /*
- * Limits for the other directories that contain hard links to a directory's
- * files: their number, and their blocks per block of the directory.  All blocks
- * of these directories are read.
+ * Limit for reading other directories that contain hard links to a directory's
+ * files: the number of these directories, and the sum of their blocks per block
+ * of the directory.
  */
 #define MAX_OTHERS	64
 /* Runs of free inodes are counted up to MANY. */
@@ -121,13 +121,13 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
 			    &hash, NULL))
 		hash = 0;
-	/* hash 0 is the directory's own inode */
+	/* hash 0 is reserved for the directory's own inode */
 	return add_member(r, entry->ino, hash | 1, lblk);
 }
 
 /*
- * A directory can only move if all its blocks and its children's ".." entries
- * can change in one transaction.
+ * A directory can only get a new inode number if all its blocks and the ".."
+ * entries of its subdirectories can change in one transaction.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
@@ -142,7 +142,10 @@ enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 	       E4L_SKIP_JOURNAL : E4L_SKIP_NONE;
 }
 
-/* Lists each member once. */
+/*
+ * Lists the members of the directory: its own inode and the files in it.  A
+ * file with several names in the directory is listed once.
+ */
 static errcode_t learn_members(struct regroup *r)
 {
 	size_t i, n = 0;
@@ -162,7 +165,10 @@ static errcode_t learn_members(struct regroup *r)
 	return 0;
 }
 
-/* Sets the reason for each member that must not move. */
+/*
+ * Sets @why of each member: the reason why the inode must not move, or
+ * E4L_SKIP_NONE.
+ */
 static void judge_members(struct regroup *r, bool no_links)
 {
 	struct member *m;
@@ -226,9 +232,8 @@ static uint32_t room_in(const struct tblock *b)
 }
 
 /*
- * Whether a block is as good as a block of a window: it has no inodes of other
- * directories and, except in thrifty mode, is at least half full of the
- * directory's inodes.
+ * Whether a block is worth keeping: it has no inodes of other directories and,
+ * except in thrifty mode, is at least half full of the directory's inodes.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -239,8 +244,9 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 }
 
 /*
- * Sorts blocks: blocks with fixed members first, then blocks that satisfy
- * is_good(), then the blocks with the most members.
+ * Sorts blocks: first blocks with fixed members, then blocks that satisfy
+ * is_good(); among these, blocks with the most members and free inodes come
+ * first, then blocks with the most members.
  */
 static int by_worth(const void *va, const void *vb)
 {
@@ -270,8 +276,8 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * The length of the run of free inodes that contains @ino; UINT32_MAX: MANY or
- * more.
+ * Returns the length of the run of free inodes that contains @ino; UINT32_MAX
+ * if the length is MANY or more.
  */
 static uint32_t free_beside(const struct regroup *r, ext2_ino_t ino)
 {
@@ -294,7 +300,8 @@ static void widen(uint32_t *narrow, uint32_t run)
 }
 
 /*
- * Frees @ino, and updates what is known about the longest windows of its group.
+ * Marks @ino as free, and raises r->narrow and r->narrowest if longer windows
+ * may exist now.
  */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
@@ -309,8 +316,8 @@ static void free_number(struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Keeps a block: its free inodes become targets.  Subtracts the inodes that the
- * block can hold from *@left.
+ * Decides that the directory keeps a block.  The block's free inodes become
+ * targets.  Subtracts the inodes that the block can hold from *@left.
  */
 static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 {
@@ -345,8 +352,9 @@ static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 }
 
 /*
- * Finds a window of @n inodes in all groups, from the directory's group on.  In
- * each group, windows that Linux reads with the fewest requests come first.
+ * Searches all groups, from the directory's group on, for a window of @n
+ * inodes.  In each group, windows that Linux reads with the fewest requests
+ * come first.  Returns 0 if there is no window.
  */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
@@ -367,8 +375,9 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * Of the blocks from index @first on with room for @n inodes, the block with
- * the most members; NULL: none, or not in thrifty mode.
+ * Of the blocks from index @first on that can hold @n inodes, returns the block
+ * with the most members.  Returns NULL if there is no such block, and always
+ * except in thrifty mode.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -383,7 +392,10 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 	return best;
 }
 
-/* The next block from index @first on that is not kept, or NULL. */
+/*
+ * Returns the first block, from index @first on, that is not kept, or NULL if
+ * all are kept.
+ */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {
 	for (; first < r->n_tb; first++)
@@ -411,8 +423,9 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 }
 
 /*
- * Reserves places for @left more inodes, in windows if possible.  *@enough:
- * false if too few inodes are free.
+ * Reserves targets for @left more inodes, in windows if possible; otherwise in
+ * the directory's blocks from index @first on.  Sets *@enough to false if too
+ * few inodes are free.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
@@ -444,8 +457,8 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * Returns how many blocks, from index @first on, have space for @left inodes;
- * SIZE_MAX: all of them are too small together.
+ * Returns how many of the directory's blocks, from index @first on, are needed
+ * to hold @left inodes; SIZE_MAX if all of them together are too small.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
@@ -456,7 +469,10 @@ static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 	return left ? SIZE_MAX : i - first;
 }
 
-/* Chooses the blocks to keep and finds places for the other members. */
+/*
+ * Chooses the blocks to keep, and reserves targets for the members in other
+ * blocks.  Sets *@enough to false if too few inodes are free.
+ */
 static errcode_t choose(struct regroup *r, bool *enough)
 {
 	uint32_t left = r->n_m;
@@ -513,7 +529,10 @@ static bool is_kept(const struct regroup *r, ext2_ino_t ino)
 	return b && b->keep;
 }
 
-/* Assigns new numbers to the moving members; frees the unused places. */
+/*
+ * Assigns targets to the members that move, and frees unused targets.  Sets
+ * *@moving to the number of members that move.
+ */
 static errcode_t assign(struct regroup *r, size_t *moving)
 {
 	size_t used = 0;
@@ -543,7 +562,7 @@ static bool moves(const struct member *m)
 	return !m->why && m->to != m->ino;
 }
 
-/* Undoes assign(). */
+/* Undoes assign(), and frees all targets. */
 static void take_back(struct regroup *r)
 {
 	struct member *m;
@@ -587,8 +606,8 @@ struct other {
 };
 
 /*
- * The other directories that contain names of moving files; false: too much to
- * read.
+ * Lists the other directories that contain names of moving files.  Returns
+ * false if these directories exceed the limit MAX_OTHERS.
  */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {
@@ -619,9 +638,9 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 }
 
 /*
- * *@fair: no other directory needs more blocks after the moves; false, too, if
- * too many blocks would have to be read.  *@saved: the number of blocks that
- * other directories save.
+ * Sets *@fair to true if no other directory needs more blocks after the moves;
+ * to false if one does, or if too many blocks would have to be read.  If *@fair
+ * is true, *@saved is the number of blocks that other directories save.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
@@ -699,7 +718,7 @@ static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 	return 0;
 }
 
-/* The reason why the directory gains nothing. */
+/* Returns the reason why moves would not save blocks of the directory. */
 static enum e4l_skip why_nothing(const struct regroup *r)
 {
 	const struct member *m;
@@ -711,7 +730,8 @@ static enum e4l_skip why_nothing(const struct regroup *r)
 }
 
 /*
- * Plans the directory; *@why is E4L_SKIP_NONE if moves were added to the plan.
+ * Plans the moves of the current directory.  Sets *@why to E4L_SKIP_NONE if
+ * moves were added to the plan, otherwise to the reason why not.
  */
 static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {

@@ -19,12 +19,12 @@ struct fate {
 };
 
 struct renamed {
-	ext2_ino_t from, to;	/* 0: empty slot */
+	ext2_ino_t from, to;	/* @from is 0 in an empty slot */
 };
 
 /*
- * Moves after which a run may be stopped; @saved and @dirs include all earlier
- * groups.
+ * A group of moves.  A run may be stopped after a group.  @saved and @dirs
+ * include all earlier groups.
  */
 struct group {
 	size_t end;		/* index after the last move */
@@ -38,7 +38,7 @@ struct member {
 	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t hash, nth;	/* order in the directory */
 	uint32_t lblk;
-	enum e4l_skip why;	/* reason why the inode must not move */
+	enum e4l_skip why;	/* reason not to move the inode */
 	ext2_ino_t to;
 };
 
@@ -70,11 +70,12 @@ struct regroup {
 	/* the plan */
 	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
 	/*
-	 * [group]: windows of this length and longer do not exist; narrow[1]
-	 * counts only windows that Linux reads with the fewest requests
+	 * [group]: the group has no windows of this length or longer.
+	 * narrow[0] refers to all windows, narrow[1] to windows that Linux
+	 * reads with the fewest requests.
 	 */
 	uint32_t *narrow[2];
-	uint32_t narrowest;		/* minimum of narrow[0] of all groups */
+	uint32_t narrowest; /* no group has windows of this length */
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
@@ -82,12 +83,15 @@ struct regroup {
 	struct group *groups;
 	size_t n_groups;
 	bool over;			/* enough() returned true */
-	/* number of enough() calls; see struct e4l_regroup_result */
+	/*
+	 * @asked: number of enough() calls so far; @end_at: the call after
+	 * which planning ends, see e4l_regroup_inodes()
+	 */
 	uint64_t asked, end_at;
 	struct e4l_exchange *exchange;	/* the exchange that is being planned */
 	/* the current directory */
 	uint32_t dir;
-	bool thrifty;			/* use few free inodes */
+	bool thrifty; /* prefer inodes in the directory's blocks */
 	struct member *m;
 	size_t n_m;
 	struct tblock *tb;
@@ -110,8 +114,8 @@ static inline bool should_stop(const struct regroup *r)
 }
 
 /*
- * The memory limit of the plan, which is also the limit for names of hard
- * links.
+ * Returns the memory limit in bytes.  The plan may use half of it, and names of
+ * hard links the other half.
  */
 static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 {
@@ -120,7 +124,7 @@ static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 	return bytes ? bytes : UINT64_MAX;
 }
 
-/* The number of the inode-table block that contains @ino. */
+/* Returns the number of the inode-table block that contains @ino. */
 static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
 {
 	return (ino - 1) / r->per_block;
@@ -135,7 +139,7 @@ typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
 /* Calls @fn for each entry except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn);
-/* The index of directory @ino, or E4L_NO_DIR. */
+/* Returns the index of directory @ino; E4L_NO_DIR if @ino is no directory. */
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino);
 /* Whether a file has several names. */
 bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
@@ -148,7 +152,7 @@ errcode_t e4l_regroup_learn_names(struct regroup *r);
 
 /* -------------------------------------------------------- regroup_plan.c */
 
-/* Memory per move: the move, and up to four slots of the map of numbers. */
+/* Bytes of memory per move: the move, and up to four slots of @renamed. */
 #define E4L_MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
 			 4 * sizeof(struct renamed))
 
@@ -157,23 +161,30 @@ errcode_t e4l_regroup_learn_names(struct regroup *r);
  * e4l_regroup_learn_names().
  */
 errcode_t e4l_regroup_plan(struct regroup *r);
-/* The number of inode @ino after the planned moves. */
+/* Returns the number that inode @ino has after the planned moves. */
 ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
 /*
- * The number of free inodes in inode-table block @nr after the planned moves.
+ * Returns the number of free inodes in inode-table block @nr after the planned
+ * moves.
  */
 uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
-/* Why a directory's own inode must not move, or E4L_SKIP_NONE. */
+/*
+ * Returns the reason why a directory's own inode must not move, or
+ * E4L_SKIP_NONE if it may move.
+ */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /* Whether a directory could need fewer blocks if more inodes were free. */
 bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
-/* The last group of the plan, which has the totals. */
+/*
+ * Returns the last group of the plan, with the totals of all groups.  If there
+ * is no group, all members are 0.
+ */
 struct group e4l_regroup_last_group(const struct regroup *r);
 
 /* ---------------------------------------------------- regroup_exchange.c */
 
 /*
- * Plans exchanges of inodes, if they help directories that lack free inodes.
+ * If directories lack free inodes, plans exchanges of inodes that save blocks.
  * e4l_regroup_plan() calls this function after all other moves are planned.
  * Errors: as e4l_regroup_learn_names().
  */

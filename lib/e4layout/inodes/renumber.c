@@ -6,11 +6,11 @@
  *     number; the number of such entries must equal the link count;
  *  2. for a directory, "." and the ".." of its subdirectories change as well,
  *     and all its blocks get checksums that are seeded with the new number;
- *  3. the blocks of its extent tree get new checksums as well;
+ *  3. the blocks of the inode's extent tree get new checksums as well;
  *  4. the inode's bytes move, and bitmaps and descriptors are updated.
  *
  * The transaction is consistent after each move: the next move may change the
- * same blocks, and may use the freed place.
+ * same blocks, and may use the freed inode number.
  */
 #include "config.h"
 #include <errno.h>
@@ -37,7 +37,8 @@ struct e4l_renumber {
 	/* the current move */
 	const struct e4l_inode_move *move;
 	struct ext2_inode_large *inode;
-	struct ext2_inode_large *other;	/* inode of an inline directory */
+	/* buffer for the inode of an inline directory */
+	struct ext2_inode_large *other;
 	blk64_t *tree;			/* blocks of @inode's extent tree */
 	size_t n_tree;
 };
@@ -96,7 +97,10 @@ static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 			r->move->from, 0);
 }
 
-/* Replaces the old number by the new one in the entries of @w. */
+/*
+ * Replaces the old inode number by the new one in the entries of @w, and adds
+ * the number of replaced entries to *@found.
+ */
 static errcode_t rename_entries(struct e4l_renumber *r, struct e4l_dir_walk *w,
 				uint32_t *found)
 {
@@ -140,8 +144,8 @@ static errcode_t rename_inline(struct e4l_renumber *r,
 }
 
 /*
- * Gets a directory block to be changed in the transaction.  Its checksum must
- * be valid.
+ * Adds a directory block to the transaction, and sets *@data to the content to
+ * be changed.  Fails if the block's checksum is wrong.
  */
 static errcode_t edit_dir_block(struct e4l_renumber *r,
 				const struct e4l_dir_map *map, uint64_t lblk,
@@ -205,8 +209,8 @@ static errcode_t rename_file(struct e4l_renumber *r)
 /* ------------------------------------------------------------ 2. directories */
 
 /*
- * Replaces the old number by the new one in ".", or in ".." if @parent is true,
- * of a directory's first block.
+ * Replaces the old inode number by the new one in a directory's first block: in
+ * ".." if @parent is true, otherwise in ".".
  */
 static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 {
@@ -326,8 +330,8 @@ static bool has_tree(const struct e4l_renumber *r)
 
 /*
  * Finds the blocks of the inode's extent tree on the device.  If this run has
- * already moved the inode, commits the transaction first: until then, the
- * device does not have the inode under its present number.
+ * already moved the inode, commits the transaction first: until the commit, the
+ * device has the inode only under its previous number.
  */
 static errcode_t find_tree(struct e4l_renumber *r)
 {
@@ -370,7 +374,10 @@ static errcode_t change_tree(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------- 4. move */
 
-/* Reads the inode, and begins a transaction with enough space. */
+/*
+ * Reads the inode.  If the running transaction does not have enough space for
+ * the move, commits it and begins another one.
+ */
 static errcode_t prepare(struct e4l_renumber *r)
 {
 	uint64_t blocks = e4l_move_cost(r->g, r->move);

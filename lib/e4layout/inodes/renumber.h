@@ -14,8 +14,8 @@
 
 struct e4l_named_dir {
 	struct e4l_dir_map map;		/* must be first: see e4l_u32_cmp() */
-	uint32_t parent;		/* index, or E4L_NO_DIR */
-	uint32_t parent_lblk;		/* block of its entry in the parent */
+	uint32_t parent;		/* index in @dirs, or E4L_NO_DIR */
+	uint32_t parent_lblk; /* block of the parent that has the entry */
 };
 
 /* One of the names of a file that has several names. */
@@ -26,8 +26,9 @@ struct e4l_name {
 };
 
 /*
- * All directories, and the names of files with several names, sorted by inode
- * number.  @children has indexes of directories, sorted by their parents.
+ * All directories, and all names of files with several names; both lists are
+ * sorted by inode number.  @children has the indexes of all directories, sorted
+ * by parent.
  */
 struct e4l_name_graph {
 	struct e4l_dir_maps maps;
@@ -38,25 +39,31 @@ struct e4l_name_graph {
 	size_t n_names;
 };
 
-/* The children of @dir in @children; *@n is their number. */
+/*
+ * Returns the indexes of the subdirectories of @dir, and sets *@n to their
+ * number.
+ */
 const uint32_t *e4l_children_of(const struct e4l_name_graph *g, uint32_t dir,
 				size_t *n);
-/* The names of @ino; *@n is their number. */
+/*
+ * Returns the names of @ino, and sets *@n to their number; 0 if the file has
+ * only one name.
+ */
 const struct e4l_name *e4l_names_of(const struct e4l_name_graph *g,
 				    ext2_ino_t ino, size_t *n);
 
 struct e4l_inode_move {
 	ext2_ino_t from, to;
-	ext2_ino_t first;	/* the inode's number in e4l_name.ino */
+	ext2_ino_t first; /* the inode's original number, as in e4l_name.ino */
 	bool again;		/* this run has already moved the inode */
-	uint32_t self;	/* index if it is a directory, else E4L_NO_DIR */
-	/* The only name of a file with one name: directory and block. */
+	uint32_t self; /* index of the moved directory; E4L_NO_DIR for a file */
+	/* for a file with one name: directory and block of the entry */
 	uint32_t dir, lblk;
 };
 
 /*
- * The largest number of blocks that a move changes, without the extent tree of
- * @from.
+ * Returns the largest number of blocks that a move can change, without the
+ * blocks of the inode's extent tree.
  */
 uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 		       const struct e4l_inode_move *move);
@@ -64,19 +71,19 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 struct e4l_renumber;
 
 /*
- * @j and @g are borrowed until e4l_renumber_close().  Each move updates the
- * numbers of the directories in @g.
+ * @j and @g are borrowed until e4l_renumber_close().  A move of a directory
+ * updates its inode number in @g.
  */
 errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 			    struct e4l_name_graph *g,
 			    struct e4l_renumber **ret);
 
 /*
- * Adds a move to the running transaction, which is committed first if its space
- * is not enough.  Errors: E4L_ET_CHANGED: the names of the inode have changed;
- * E4L_ET_TXN_FULL: the move does not fit into an empty transaction; read
- * errors, and errors of the journal.  After an error, only e4l_renumber_close()
- * may be called.
+ * Adds a move to the running transaction.  If the transaction does not have
+ * enough space, commits it first and begins another one.  Errors:
+ * E4L_ET_CHANGED: the inode or its names have changed; E4L_ET_TXN_FULL: the
+ * move does not fit into an empty transaction; read errors, and errors of the
+ * journal.  After an error, only e4l_renumber_close() may be called.
  */
 errcode_t e4l_renumber_add(struct e4l_renumber *r,
 			   const struct e4l_inode_move *move);
@@ -84,7 +91,10 @@ errcode_t e4l_renumber_add(struct e4l_renumber *r,
 /* Commits the added moves.  Errors: as e4l_renumber_add(). */
 errcode_t e4l_renumber_commit(struct e4l_renumber *r);
 
-/* The numbers of committed moves and transactions. */
+/*
+ * Returns the number of committed moves, and sets *@transactions to the number
+ * of committed transactions.
+ */
 uint64_t e4l_renumber_done(const struct e4l_renumber *r,
 			   uint64_t *transactions);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Moves are edges between blocks.  A trail, walked from its end, is a sequence
- * of moves: the first inode moves into a free place, and each other inode into
- * the place that the previous one has left.
+ * of moves: the first inode moves to a free inode number, and each other inode
+ * moves to the number that the previous inode has left.
  *
- * A block with more arrivals than departures has free places, where trails
- * begin; in a block with more departures, as many trails end.  With an edge
- * from each beginning to a pool, and an edge from the pool to each end, every
- * block has as many arrivals as departures, so that each connected component is
- * one closed trail (Hierholzer).  The trail through the pool comes first.  Each
- * other trail begins in a block with a spare free place, or one of its inodes
- * moves away temporarily.
+ * A block with more arrivals than departures has free inodes, where trails
+ * begin.  In a block with more departures than arrivals, trails end, as many as
+ * there are additional departures.  With an edge from each beginning to a pool,
+ * and an edge from the pool to each end, every block has as many arrivals as
+ * departures, so that each connected component is one closed trail
+ * (Hierholzer).  The trail through the pool comes first.  Each other trail
+ * begins in a block with a spare free inode.  If there is none, one of the
+ * trail's inodes first moves away temporarily.
  */
 #include "config.h"
 #include "trails.h"
@@ -30,8 +31,8 @@ struct trails {
 	uint32_t *first, *in;		/* moves, sorted by destination */
 	uint32_t *next;			/* per destination: first unused move */
 	int32_t *excess; /* per block: arrivals - departures - pool edges */
-	uint32_t *vacant;	/* per block: free places after all moves */
-	uint32_t begin;	/* no block before this one has excess */
+	uint32_t *vacant;	/* per block: free inodes after all moves */
+	uint32_t begin;	/* no block before this one has excess > 0 */
 	struct stop *stack;
 	uint32_t *way;			/* one trail, in reverse order */
 	size_t n_way;
@@ -40,8 +41,8 @@ struct trails {
 };
 
 /*
- * Follows one unused move or pool edge from its end @block back to its start;
- * false: none is left.
+ * Follows an unused move or pool edge that ends in @block back to its start.
+ * Returns false if there is none.
  */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {
@@ -84,8 +85,9 @@ static void walk(struct trails *t, uint32_t block)
 }
 
 /*
- * Move number @i of the closed trail, in the order of execution, or POOLED.
- * After the last move, the first one follows again.
+ * Returns move number @i of the closed trail, in the order of execution, or
+ * POOLED for an edge to or from the pool.  After the last move, the numbers
+ * continue with the first move.
  */
 static uint32_t nth(const struct trails *t, size_t i)
 {
@@ -113,9 +115,9 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * Returns the number of the best first move of a closed trail.  *@away: no
- * block of the trail has a free place, so that the inode of the last move must
- * first move to a temporary place.
+ * Returns the number of the best first move of a closed trail.  Sets *@away to
+ * true if no block of the trail has a free inode, so that the inode of the last
+ * move must first move to a temporary number.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

@@ -28,9 +28,9 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 }
 
 /*
- * The first start of a window of @n inodes, at or after @start, where Linux
- * reads the window with the fewest requests: @start itself, or the boundary of
- * the next read.
+ * Returns the first inode, at or after @start, where a window of @n inodes can
+ * begin so that Linux reads the window with the fewest requests: @start itself,
+ * or the first inode of the next read request.
  */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {
@@ -43,7 +43,10 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 			   1) / per_block;
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
-	/* the rest of the window must fit into one read */
+	/*
+	 * no additional request is needed if the blocks beyond whole requests
+	 * fit into the request that contains @start
+	 */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;
 	return start - (start - 1) % per_block +

@@ -9,17 +9,21 @@
 
 #include <e4layout/context.h>
 
-/* The first free inode of [@first, @end) in @map, or 0. */
+/* Returns the first inode in [@first, @end) that is free in @map, or 0. */
 ext2_ino_t e4l_inode_free_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
-/* The first inode in use or reserved in [@first, @end), or 0. */
+/*
+ * Returns the first inode in [@first, @end) that is in use or reserved, or 0 if
+ * there is none.
+ */
 ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * The first start of @n inodes at or after @at: @at, or the next block of
- * @per_block inodes if the @n inodes occupy fewer blocks there.
+ * Returns the inode, at or after @at, where a window of @n inodes should begin:
+ * the first inode of the next block of @per_block inodes if the window occupies
+ * fewer blocks there, otherwise @at.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)
@@ -31,14 +35,16 @@ static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 }
 
 /*
- * The number of inode-table blocks that Linux reads with one request, aligned
- * on the device (default of inode_readahead_blks).
+ * The number of inode-table blocks that Linux reads with one request (default
+ * of inode_readahead_blks).  Requests are aligned on the device.
  */
 #define E4L_TABLE_AHEAD	32
 
 /*
- * The first window of @n free inodes in [@first, @end) of @map, within one
- * group, or 0.  @ahead: only windows that Linux reads with the fewest requests.
+ * Returns the first inode of the first window of @n inodes that are free in
+ * @map and lie in [@first, @end), a range within one group.  Returns 0 if there
+ * is no such window.  If @ahead is true, considers only windows that Linux
+ * reads with the fewest requests.
  */
 ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
 			    ext2_ino_t first, uint64_t end, uint32_t n,
