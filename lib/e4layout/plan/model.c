@@ -12,7 +12,7 @@
 #define FRAG_BYTES	96
 #define ITEM_BYTES	64
 #define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
-#define MAPS		10		/* maps of clusters */
+#define MAPS		10		/* number of maps of clusters */
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -30,8 +30,9 @@ static bool is_valid(const struct e4l_plan_options *opt)
 }
 
 /*
- * Returns the number of clusters in the model: their maps may use half of the
- * memory.
+ * Returns the number of clusters in the model, a multiple of E4L_WORD_BITS.  If
+ * mem_bytes is too small for the maps of all clusters, the model has only one
+ * cluster per two bytes of memory.
  */
 static uint32_t window(const struct e4l_plan_options *opt)
 {
@@ -146,7 +147,7 @@ errcode_t e4l_plan_note_skipped(struct e4l_plan *m, ext2_ino_t ino, enum e4l_pla
 	return err;
 }
 
-/* Sets the bits of @map for the whole clusters of the run. */
+/* Sets the bits of @map for the clusters that are completely in @run. */
 static void mark_run(const struct e4l_plan *m, const struct e4l_block_run *run,
 		     uint64_t *map, bool value)
 {
@@ -195,7 +196,7 @@ uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
 				      (start + len) * ratio);
 }
 
-/* Marks blocks of used clusters that a move need not copy. */
+/* Marks the blocks [@start, @end) as unwritten: a move need not copy them. */
 static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 {
 	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
@@ -211,7 +212,8 @@ static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 }
 
 /*
- * Marks the parts of the clusters of @ex that belong to no extent as unwritten.
+ * Marks the blocks in the clusters of @ex that belong to no extent as
+ * unwritten.
  */
 static errcode_t mark_holes(struct e4l_plan *m, const struct e4l_extent *ex,
 			    const struct e4l_extent *prev,
@@ -252,8 +254,8 @@ static errcode_t note_states(struct e4l_plan *m,
 /* ------------------------------------------------------------- ideal layout */
 
 /*
- * Returns the extents that the file will have: if the file may be moved, with
- * one fragment per logical run; otherwise the current extents.
+ * Returns a copy of the extents of the file.  If the file may be moved, changes
+ * the positions in the copy so that each logical run has one fragment.
  */
 static struct e4l_extent *joined(const struct e4l_plan_file *file,
 				 unsigned int allowed)
@@ -264,15 +266,15 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	if (!ex)
 		return NULL;
 	memcpy(ex, file->extents, n * sizeof(*ex));
-	/* the same distances as between logical blocks */
+	/* contiguous if the logical blocks are contiguous */
 	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
 		ex[i].pblk = ex[i].lblk;
 	return ex;
 }
 
 /*
- * Adds the runs of a file that may be zeroed; *@n: number of extents after
- * zeroing.
+ * Adds the runs of a file that may be zeroed.  Sets *@n to the number of
+ * extents after the chosen runs have been zeroed.
  */
 static errcode_t add_zero_runs(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
@@ -300,7 +302,7 @@ static errcode_t add_zero_runs(struct e4l_plan *m,
 
 /*
  * Sets *@n to the number of extents that the file can be reduced to, and adds
- * its runs that may be zeroed.
+ * the runs of the file that may be zeroed.
  */
 static errcode_t count_joined(struct e4l_plan *m,
 			      const struct e4l_plan_file *file,
@@ -319,8 +321,8 @@ static errcode_t count_joined(struct e4l_plan *m,
 }
 
 /*
- * Computes the number of tree blocks that the file will need, and the gain by
- * packing.
+ * Computes the number of tree blocks that the file will need, and the number of
+ * extents and tree blocks that packing without moving data saves.
  */
 static errcode_t weigh(struct e4l_plan *m, const struct e4l_plan_file *file,
 		       struct e4l_owner *o)
@@ -401,8 +403,8 @@ static errcode_t add_runs(struct e4l_plan *m, const struct e4l_plan_file *file,
 }
 
 /*
- * Adds the tree blocks from the @i'th on, which the file will not need, as
- * spare.
+ * Adds the tree blocks file->tree[i] and later ones as spare tree blocks: the
+ * file will not need them.
  */
 static errcode_t add_spares(struct e4l_plan *m,
 			    const struct e4l_plan_file *file,
@@ -455,7 +457,7 @@ static bool is_within(const struct e4l_plan *m,
 	return true;
 }
 
-/* Returns the number of fragments beyond one per logical run. */
+/* Returns the number of fragments in excess of one per logical run. */
 static uint64_t count_excess(const struct e4l_plan_file *file)
 {
 	const struct e4l_extent *ex = file->extents;
@@ -468,8 +470,8 @@ static uint64_t count_excess(const struct e4l_plan_file *file)
 }
 
 /*
- * Whether the model can hold the file within mem_bytes.  An unfragmented file
- * may use only the first half of the memory, so that each run finds memory for
+ * Whether the model has memory for the file.  An unfragmented file may use only
+ * the first half of the memory that the maps leave, so that there is memory for
  * fragmented files.
  */
 static bool has_memory(const struct e4l_plan *m,
@@ -484,7 +486,10 @@ static bool has_memory(const struct e4l_plan *m,
 	return !most || maps + (excess ? used : 2 * used) <= most;
 }
 
-/* Removes from *@allowed the changes that the file's properties forbid. */
+/*
+ * If the file is not aligned to clusters or does not fit into the model,
+ * removes the moves from *@allowed, and notes the file as skipped.
+ */
 static errcode_t restrict_file(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
@@ -519,7 +524,7 @@ static errcode_t add_owner(struct e4l_plan *m,
 	} else if (!o->loose && !o->zeroes) {
 		return 0;
 	} else if (is_within(m, file)) {
-		/* the file stays, including the tree blocks that it needs */
+		/* the file and the tree blocks that it needs stay in place */
 		err = add_spares(m, file, o, o->n_kept);
 		o->n_kept = 0;
 	}

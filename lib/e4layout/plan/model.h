@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * model: the places of the fragments of files, and the used clusters.  All
- * units are clusters.
+ * model: the positions of the fragments of files, and the used clusters.  All
+ * positions and lengths are in clusters.
  */
 #ifndef E4L_PLAN_MODEL_H
 #define E4L_PLAN_MODEL_H
@@ -11,14 +11,15 @@
 #include "e4layout/read/zero_runs.h"
 
 /*
- * A fragment.  @next: the next fragment of the same logical run, or E4L_NONE;
- * @lstart: E4L_NONE for a tree block.
+ * A fragment.  @start: position on the disk; @lstart: position in the file, or
+ * E4L_NONE for a tree block; @next: the next fragment of the logical run, or
+ * E4L_NONE.
  */
 struct e4l_frag {
 	uint32_t start, len, lstart, item, next;
 };
 
-/* An item, contiguous in the file: @n fragments, linked from @first on. */
+/* An item.  It has @n fragments; @first is the first one in a linked list. */
 struct e4l_item {
 	uint32_t len, first, n, file;
 };
@@ -28,12 +29,15 @@ struct e4l_owner {
 	uint32_t goal;			/* a cluster of the inode's group */
 	uint32_t allowed;
 	uint32_t first_item, n_items;	/* logical runs, then tree blocks */
-	uint32_t n_kept;		/* number of items that are needed tree blocks */
-	/* tree blocks to free; packing alone frees the last @n_surplus */
+	uint32_t n_kept;	/* number of items that are tree blocks */
+	/*
+	 * Tree blocks that the plan can free.  The last @n_surplus of them
+	 * become free if the tree is packed without moving data.
+	 */
 	uint32_t first_spare, n_spare, n_surplus;
 	uint32_t extents;
-	uint32_t loose;			/* extents that packing alone saves */
-	bool zeroes;			/* some of its runs may be zeroed */
+	uint32_t loose;		/* extents that packing without moves saves */
+	bool zeroes;		/* the file has runs that may be zeroed */
 };
 
 /* The files and the free space of a filesystem, and the plan. */
@@ -44,7 +48,7 @@ struct e4l_plan {
 	size_t n_moves;
 	bool late;			/* enough() has ended the planning */
 	uint32_t clusters;		/* a multiple of 64 */
-	uint32_t large;			/* clusters of a large free extent */
+	uint32_t large;		/* minimum length of a large free extent */
 	uint32_t stretch;		/* length of the longest stretch without walls */
 	uint64_t *used, *unwritten;	/* maps; @unwritten: of blocks, or NULL */
 	uint64_t *other_free;		/* free space that the plan must not use, or NULL */
@@ -52,7 +56,7 @@ struct e4l_plan {
 	struct e4l_frag *frag;
 	struct e4l_item *item;
 	struct e4l_owner *owner;
-	uint32_t *spare;		/* the places of spare tree blocks */
+	uint32_t *spare;		/* the clusters of spare tree blocks */
 	uint32_t n_frags, n_items, n_owners, n_spares;
 	size_t max_frags, max_items, max_owners, max_spares;
 	struct e4l_zero_run *zero;	/* sorted by file and logical block */
@@ -62,8 +66,9 @@ struct e4l_plan {
 };
 
 /*
- * Called after all files and free extents were added: detects clusters with two
- * owners.
+ * Checks that no cluster has two owners, and that no free cluster has an owner.
+ * Call this function after all files and free extents have been added.  Errors:
+ * E4L_ET_BLOCK_SHARED, ENOMEM.
  */
 errcode_t e4l_plan_check(const struct e4l_plan *p);
 

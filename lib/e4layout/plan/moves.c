@@ -18,7 +18,7 @@ static errcode_t add_move(struct e4l_work *w, const struct e4l_plan_move *move)
 	return 0;
 }
 
-/* Moves the map of unwritten blocks together with the blocks. */
+/* Copies the unwritten states of @len clusters from @from to @to. */
 static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 			uint32_t len)
 {
@@ -80,7 +80,7 @@ static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
 	};
 }
 
-/* Marks an item as finished. */
+/* Marks an item as moved.  If its file is unfragmented, finishes the file. */
 static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
 	uint32_t file = w->item[i].file;
@@ -93,7 +93,7 @@ static errcode_t end_item(struct e4l_work *w, uint32_t i)
 	return --w->broken_items[file] ? 0 : e4l_move_finish(w, file);
 }
 
-/* Returns the number of fragments of an item. */
+/* Returns the number of fragments of an item; adjacent ones count as one. */
 static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t f = w->item[i].first, end = E4L_NONE, pieces = 0, n;
@@ -129,7 +129,10 @@ static errcode_t waits_whole(struct e4l_work *w, uint32_t i)
 	       e4l_move_finish(w, w->item[i].file);
 }
 
-/* Whether a move of the @n fragments from @f on exceeds the budget. */
+/*
+ * Whether a move of the @n fragments from @f on exceeds the copy budget.  If
+ * so, sets w->spent.
+ */
 static bool is_too_much(struct e4l_work *w, uint32_t f, uint32_t n)
 {
 	uint64_t budget = w->m->opt.copy_budget_blocks, blocks = w->copied;
@@ -217,8 +220,8 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 }
 
 /*
- * Returns the extent from fragment *@f on, in blocks, including the following
- * fragments that are contiguous on disk.  Sets *@f to the next fragment.
+ * Returns one extent for the fragment *@f and the fragments that continue it on
+ * disk.  Sets *@f to the fragment after them.
  */
 static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 {
@@ -235,7 +238,7 @@ static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 	};
 }
 
-/* Whether zeroing the run saves extents in the stretch @s. */
+/* Whether @run is chosen and zeroing it saves extents in the stretch @s. */
 static bool saves_extents(const struct e4l_zero_run *run,
 			  const struct e4l_extent *s)
 {
@@ -248,8 +251,8 @@ static bool saves_extents(const struct e4l_zero_run *run,
 }
 
 /*
- * Returns the number of blocks to zero at their current places.  @write: also
- * marks them as written.
+ * Returns the number of blocks to zero in the current layout of the file.  If
+ * @write is set, marks these blocks as written.
  */
 static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 {
@@ -263,7 +266,7 @@ static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 	if (!o->zeroes)
 		return 0;
 	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
-	/* the places of a file that cannot be moved are not in the model */
+	/* the model has no positions of a file that cannot be moved */
 	for (; n && !o->n_items; n--, run++)
 		blocks += run->chosen ? run->len : 0;
 	for (i = 0; w->unwritten && i < o->n_items - o->n_kept && n; i++) {
@@ -310,7 +313,7 @@ static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 }
 
 /*
- * Adds a move that packs the tree of the file; @kind: E4L_MOVE_PACK or
+ * Adds a move that packs the tree of the file.  @kind is E4L_MOVE_PACK or
  * E4L_MOVE_FINISH.
  */
 static errcode_t add_pack(struct e4l_work *w, uint32_t file,
@@ -364,7 +367,7 @@ static uint64_t count_extents(const struct e4l_work *w,
 }
 
 /*
- * Whether the extents of the file fit into its inode at their current places.
+ * Whether the extents of the file in the current layout fit into the inode.
  */
 static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 {
@@ -382,7 +385,10 @@ static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 	return !e4l_ideal_tree_blocks(extents, w->m->opt.geo.blocksize);
 }
 
-/* Marks all tree blocks of an unfinished file as free after the batch. */
+/*
+ * Marks all tree blocks of an unfinished file as free after the batch.  If
+ * @packed is set, the surplus tree blocks are free already.
+ */
 static void give_tree(struct e4l_work *w, const struct e4l_owner *o, bool packed)
 {
 	const struct e4l_frag *frag;
@@ -427,7 +433,7 @@ void e4l_end_batch(struct e4l_work *w)
 {
 	uint32_t i;
 
-	/* a step moves blocks before it zeroes any */
+	/* after all moves of the batch: runs are zeroed at the new positions */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
 			zero_runs(w, w->move[w->n_settled].file, true);

@@ -9,11 +9,13 @@
 #include "work.h"
 #include "e4layout/read/zero_runs.h"
 
-/* good free space: percentage of free space in large free extents */
+/*
+ * Free space is good if LARGE_PERCENT of it is in large free extents, and if
+ * the length of the largest free extent is NEAR_PERCENT of possible().
+ */
 #define LARGE_PERCENT	95
-/* good free space: length of the largest free extent, in % of possible() */
 #define NEAR_PERCENT	95
-/* percentage of the largest free extent that a gain of extents must keep */
+/* a plan that saves fragments keeps this percentage of free extents */
 #define LOSS_PERCENT	90
 /* minimum gain of a plan that only improves free space, in % of free space */
 #define WORTH_PERCENT	5
@@ -41,10 +43,10 @@ static bool meets_goals(const struct e4l_plan *p, const struct e4l_look *look)
 }
 
 /*
- * Whether free space has not become worse.  If the excess decreases, the
- * largest free extent may shrink slightly, and the large free extents may
- * shrink as long as free space is good, or slightly if free space is not to be
- * consolidated.
+ * Whether the excess and free space have not become worse.  If the excess
+ * decreases, the largest free extent may shrink by 10 %.  Large free extents
+ * may then shrink in total if they still have LARGE_PERCENT of free space or,
+ * if free space is not to be consolidated, by 10 %.
  */
 static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 		       const struct e4l_look *is)
@@ -78,7 +80,10 @@ static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 		is->largest * 100 >= was->largest * (100 + WORTH_PERCENT));
 }
 
-/* Rates a layout: lower is better; 0: nothing is left to do. */
+/*
+ * Returns a rating of a layout.  Lower ratings are better; 0 means that nothing
+ * is left to do.
+ */
 static uint64_t score(const struct e4l_plan *p, const struct e4l_look *look)
 {
 	bool good = !p->opt.free_space || meets_goals(p, look);
@@ -112,8 +117,9 @@ struct broken {
 };
 
 /*
- * Marks the shortest fragmented runs in @only that together fit into @room, the
- * largest free extent.
+ * Chooses the shortest fragmented runs that together fit into @room clusters,
+ * the length of the largest free extent, and sets their elements of @only.
+ * Sets *@any to whether a run was chosen.
  */
 static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 			     uint8_t *only, bool *any)
@@ -142,8 +148,8 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 }
 
 /*
- * Runs one generation for the long items @only.  *@good: the result is better;
- * otherwise, @w is unchanged.
+ * Runs one generation that joins the runs @only.  If the result is better, sets
+ * *@good to true and @w to the result; otherwise, @w is unchanged.
  */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 				bool *good)
@@ -166,8 +172,9 @@ static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 }
 
 /*
- * Joins long items, which need more than half of free space: in each generation
- * the shortest ones that together fit into the largest free extent.
+ * Joins fragmented runs that are too long for the other generations.  Each
+ * generation joins the shortest runs that together fit into the largest free
+ * extent.
  */
 static errcode_t join_long(struct e4l_work *w)
 {
@@ -188,7 +195,8 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		err = run_generation(w, only);	/* a last generation, for free space */
+		/* join no runs, but consolidate free space again */
+		err = run_generation(w, only);
 	}
 	free(only);
 	return err;
@@ -196,19 +204,22 @@ static errcode_t join_long(struct e4l_work *w)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* The common start of the attempts of a round, and the best attempt. */
+/* A round: several attempts that begin with the same layout. */
 struct round {
 	struct e4l_plan *p;
-	const struct e4l_work *base;
-	const struct e4l_look *first;	/* before the first round */
-	struct e4l_look was;		/* before the current round */
-	struct e4l_work best;
+	const struct e4l_work *base;	/* state at the start of the round */
+	const struct e4l_look *first;	/* the layout before the first round */
+	struct e4l_look was;		/* the layout before this round */
+	struct e4l_work best;		/* the best attempt */
 	uint64_t score;			/* score of @best */
 	bool any;			/* @best is valid */
-	bool whole;		/* an attempt with the whole share was acceptable */
+	bool whole;	/* an attempt with E4L_WHOLE_SHARE was acceptable */
 };
 
-/* Takes over @w if it is better than r->best. */
+/*
+ * If the attempt @w is acceptable and better than r->best, replaces r->best by
+ * @w; otherwise, frees @w.
+ */
 static void offer(struct round *r, struct e4l_work *w)
 {
 	struct e4l_look is;
@@ -248,8 +259,8 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how)
 
 /*
  * Makes attempts with different parameters, until one leaves nothing to do.  If
- * moving all items would make free space worse, and @shares is true, a share of
- * the items is moved.
+ * @shares is set and every attempt to move all items makes free space worse,
+ * makes attempts to move a share of the items.
  */
 static errcode_t try_ways(struct round *r, bool regions, bool shares)
 {
@@ -272,7 +283,7 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 		if (r->p->late || (r->any && !r->score) ||
 		    (how.share && (!shares || r->any || r->whole)))
 			break;
-		/* with a budget, other orders save no more fragments */
+		/* with a budget, other parameters save no more fragments */
 		if (i && !how.share && budget)
 			continue;
 		if (!how.share)
@@ -283,8 +294,9 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 }
 
 /*
- * Makes attempts with and without regions.  With a budget, files come before
- * free space.
+ * Makes attempts without regions and attempts with regions, until there is a
+ * good one.  If free space is good or there is a copy budget, attempts without
+ * regions come first, because they use the budget for files.
  */
 static errcode_t try_all(struct round *r)
 {
@@ -305,8 +317,9 @@ static errcode_t try_all(struct round *r)
 }
 
 /*
- * Makes rounds of attempts, each on top of the best result so far, until no
- * attempt is better, so that a second run would find no work.
+ * Makes rounds of attempts.  Each round begins with the best result of the
+ * previous round.  The last round has no better attempt, so that another plan
+ * would find nothing to do.
  */
 static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 			    struct e4l_work *w)
@@ -323,7 +336,7 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 		if (!score(p, &r.was))
 			break;
 		err = try_all(&r);
-		/* a small rest of the budget is not worth a round */
+		/* if little of the budget is left, a round is not worth it */
 		goes_on = r.any && (r.best.copied < opt->copy_budget_blocks -
 				    opt->copy_budget_blocks / BUDGET_REST);
 		e4l_work_adopt(w, &r.best, !err && r.any);
@@ -334,8 +347,8 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 /* -------------------------------------------------------------------- result */
 
 /*
- * Finds the longest stretch without walls.  Walls are used clusters of no known
- * fragment.
+ * Finds the longest stretch without walls.  A wall is a used cluster that has
+ * no fragment and no spare tree block of the model.
  */
 static errcode_t find_stretch(struct e4l_plan *p)
 {
@@ -376,7 +389,7 @@ static void state_of(const struct e4l_plan *p, const struct e4l_look *look,
 	};
 }
 
-/* Returns the number of fragmented files among the known files. */
+/* Returns the number of fragmented files among the added files. */
 static uint64_t count_broken(const struct e4l_work *w)
 {
 	uint64_t n = 0;
@@ -407,7 +420,7 @@ static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 				     E4L_PLAN_SKIP_GUARD;
 }
 
-/* Lists the remaining fragments of @file, by reason. */
+/* Notes the excess fragments that @file still has as skipped, by reason. */
 static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			   const struct e4l_look *look, uint32_t file)
 {
@@ -436,7 +449,7 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 	return err;
 }
 
-/* Lists the runs that the budget does not cover, by file. */
+/* Notes the runs that the zeroing budget does not cover as skipped, by file. */
 static errcode_t list_unzeroed(struct e4l_plan *p)
 {
 	const struct e4l_plan *m = p;
@@ -528,7 +541,10 @@ static int cheapest_first(const void *va, const void *vb)
 	return a < b ? -1 : a > b;
 }
 
-/* Chooses what the budget buys, the fewest blocks per saved extent first. */
+/*
+ * Chooses the runs to zero if there is a budget.  The runs with the fewest
+ * blocks per saved extent come first.
+ */
 static errcode_t choose_zeroes(struct e4l_plan *p)
 {
 	uint64_t left = p->opt.zeroout_budget_blocks;

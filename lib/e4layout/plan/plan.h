@@ -3,11 +3,13 @@
  * plan: chooses the target layout of a filesystem and schedules the moves that
  * lead there.  No I/O.  doc/architecture.md explains the algorithm.
  *
- *  - An item has to end up contiguous: one logical run of a file, or one tree
- *    block that the file still needs.
- *  - A wall cannot be moved: metadata, and files that were not added.
- *  - A region is a stretch of the disk that has to be free at the end.
- *  - A slot is a target, given by start and length, for any item of its length.
+ *  - An item is a logical run of a file, or a tree block that the file still
+ *    needs.  The plan makes each item contiguous.
+ *  - A wall is a used part of the disk that cannot be moved: metadata, or a
+ *    file that was not added.
+ *  - A region is a contiguous part of the disk that must be free at the end.
+ *  - A slot is a target with a start and a length.  It can be reserved for one
+ *    item; otherwise, any item of that length can use it.
  *
  * Call e4l_plan_new(); e4l_plan_add_file() and e4l_plan_add_free() for all
  * files and free extents; e4l_plan_make().  apply/steps.h converts the moves
@@ -27,10 +29,10 @@
 /* Permitted changes of a file. */
 #define E4L_PLAN_PACK	0x1	/* merge the extents, shrink the tree */
 #define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten extents */
-#define E4L_PLAN_MOVE	0x4	/* join the fragments */
+#define E4L_PLAN_MOVE	0x4	/* move the file to join its fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
 #define E4L_PLAN_ASK	0x10	/* ask may_move() before moving away */
-/* move the whole file in one step: its tree does not fit into a transaction */
+/* move only the whole file at once: a transaction is too small for its tree */
 #define E4L_PLAN_AT_ONCE 0x20
 
 struct e4l_plan_options {
@@ -38,26 +40,26 @@ struct e4l_plan_options {
 	/* Maximum length of an unwritten run that may be zeroed; 0: none. */
 	uint32_t zeroout_max_blocks;
 	uint64_t zeroout_budget_blocks;	/* for all files, or E4L_NO_LIMIT */
-	/* for all files, or E4L_NO_LIMIT; unwritten blocks cost nothing */
+	/* for all files, or E4L_NO_LIMIT; unwritten blocks do not count */
 	uint64_t copy_budget_blocks;
 	/* Maximum blocks copied per step, if possible; 0: no limit. */
 	uint64_t part_blocks;
 	uint64_t large_blocks;	/* minimum length of a large free extent */
 	bool free_space;		/* consolidate free space */
 	uint64_t region_blocks;	/* maximum length of a region; 0: no limit */
-	uint64_t mem_bytes;		/* 0: no limit */
+	uint64_t mem_bytes;	/* maximum memory of the planner; 0: no limit */
 	/*
-	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents:
-	 * places of the file; the states of the extents are not set.  NULL:
-	 * every file may be moved away.
+	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents has
+	 * fragments of the file, without the unwritten state.  If may_move is
+	 * NULL, every file may be moved away.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
 			 size_t n, void *priv);
-	/* Called regularly; an error ends the planning.  NULL: never. */
+	/* Called regularly; an error ends the planning.  May be NULL. */
 	errcode_t (*go_on)(void *priv);
 	/*
-	 * Called before each batch; true ends the plan before the batch.  NULL:
-	 * never.
+	 * Called before each batch.  If the result is true, the plan ends
+	 * before that batch.  May be NULL.
 	 */
 	bool (*enough)(void *priv);
 	void *priv;
@@ -71,7 +73,10 @@ struct e4l_plan_file {
 	blk64_t goal;			/* a block of the inode's group */
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
-	/* Empty without E4L_PLAN_PACK: tree blocks stay at their places. */
+	/*
+	 * The list may be empty if E4L_PLAN_PACK is not set.  The tree blocks
+	 * are walls then.
+	 */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
 };
@@ -86,22 +91,22 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 void e4l_plan_free(struct e4l_plan *p);
 
 /*
- * Adds a free extent; a callback for e4l_free_space().  Partly free clusters
- * are ignored.
+ * Adds a free extent.  Clusters that are only partly free count as used.  This
+ * function can be the callback of e4l_free_space().
  */
 errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan);
 
 /*
- * Adds a free extent that the plan must not use: a wall that counts as free
- * space, which a plan must not make worse.
+ * Adds a free extent that the plan must not use.  Such an extent is a wall, but
+ * it counts as free space when layouts are compared.
  */
 errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan);
 
 /*
- * Adds a file.  The planner copies the places of its fragments and does not
- * keep @file.  Errors: E4L_ET_BAD_ARGUMENT (extents out of order, overlapping
- * or longer than an entry may be; fewer tree blocks than the extents need),
- * ENOMEM.
+ * Adds a file.  The planner copies the positions of the fragments and does not
+ * keep @file.  Errors: E4L_ET_BAD_ARGUMENT (the extents are out of order,
+ * overlap or are too long, or there are fewer tree blocks than the extents
+ * need), ENOMEM.
  */
 errcode_t e4l_plan_add_file(struct e4l_plan *p,
 			    const struct e4l_plan_file *file);
@@ -109,23 +114,25 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 /*
  * Makes the plan; must be called once only.  Guarantees:
  *  - Every target is free when its batch begins.
- *  - At the end of each batch there are no more fragments than at the start.
- *  - Free space does not get worse: neither the largest free extent, nor the
- *    share of free space in large free extents.  If fragments are saved, the
- *    largest free extent may lose a tenth, and large free extents may shrink
- *    while they hold 95 % of free space (without free_space: by a tenth).  A
- *    plan that cannot comply does less, or nothing.
- *  - Nothing is moved to improve free space that is good: 95 % of it is in
- *    large extents, and the largest has 95 % of the length that walls allow.
+ *  - No batch increases the number of fragments.
+ *  - If no fragments are saved, neither the largest free extent nor the total
+ *    length of large free extents decreases.
+ *  - If fragments are saved, the largest free extent keeps 90 % of its length.
+ *    Large free extents may then shrink in total if they still have 95 % of
+ *    free space or, without free_space, 90 % of their previous total.
+ *  - Free space is not consolidated if 95 % of it is in large free extents and
+ *    the largest one has 95 % of the maximum length that walls permit.
+ * To comply, a plan can be limited to a part of the files, or be empty.
  * Errors: E4L_ET_BLOCK_SHARED (blocks with two owners, or free blocks with an
  * owner), errors of go_on(), ENOMEM.  After an error, only e4l_plan_free() is
  * allowed.
  */
 errcode_t e4l_plan_make(struct e4l_plan *p);
 
-/* Figures of a layout, in blocks. */
+/* Figures of a layout.  Lengths are in blocks. */
 struct e4l_plan_state {
-	uint64_t fragments, excess;	/* @excess: more than one per item */
+	/* @excess: fragments in excess of one per logical run */
+	uint64_t fragments, excess;
 	uint64_t fragmented_files;	/* among the added files */
 	uint64_t free_extents, free_blocks;
 	uint64_t largest_free_blocks, large_free_blocks;
@@ -156,15 +163,16 @@ struct e4l_plan_skipped {
 	ext2_ino_t ino;
 	enum e4l_plan_skip why;
 	uint64_t extents;	/* extents or fragments that could be saved */
-	uint64_t blocks; /* NO_ROOM: length of the missing free extent; or 0 */
+	uint64_t blocks; /* NO_ROOM: blocks of the shortest run; otherwise, 0 */
 };
 /* One entry per file and reason.  The array belongs to @p. */
 const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p, size_t *n);
 
 /*
- * A move: @len clusters of the file, from the logical cluster @lstart on, go to
- * @to in one piece.  Moves of one batch are independent of each other; they may
- * use clusters that earlier batches have freed.
+ * A move of @len clusters of the file, which begin at the logical cluster
+ * @lstart, to contiguous clusters, which begin at @to.  Moves of one batch are
+ * independent of each other.  A move may use clusters that earlier batches have
+ * freed.
  */
 struct e4l_plan_move {
 	uint32_t batch, file;
@@ -174,13 +182,13 @@ struct e4l_plan_move {
 	uint32_t sum;	/* checksum of the old places: e4l_place_sum() */
 };
 #define E4L_MOVE_DATA	0
-#define E4L_MOVE_TREE	1	/* a tree block */
+#define E4L_MOVE_TREE	1	/* move a tree block */
 #define E4L_MOVE_PACK	2	/* pack the tree, move no data */
 #define E4L_MOVE_FINISH	3	/* zero the chosen runs and pack the tree */
 
 /*
- * Returns the moves, sorted by batch and inode; the E4L_MOVE_FINISH of a file
- * comes last.
+ * Returns the moves, sorted by batch, file and kind.  In a batch, the
+ * E4L_MOVE_FINISH of a file is therefore the last move of the file.
  */
 const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n);
 ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file);
@@ -188,9 +196,9 @@ ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file);
 uint64_t e4l_plan_extents(const struct e4l_plan *p, uint32_t file);
 
 /*
- * Returns a checksum of the places of clusters that does not depend on the
- * division into extents: the sum of the numbers of the @len clusters from
- * @start on.
+ * Returns a checksum: the sum of the numbers of the @len clusters from @start
+ * on, modulo 2^32.  The checksum of all clusters of a file does not depend on
+ * how the clusters are divided into extents.
  */
 static inline uint32_t e4l_place_sum(uint64_t start, uint64_t len)
 {

@@ -7,10 +7,12 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define STUCK_SHARE	100	/* a batch that moves less than 1/100 is stuck */
+/* a batch that moves less than 1/100 of the remaining clusters is stuck */
+#define STUCK_SHARE	100
 #define UNLOCK_SHARE	32	/* 1/32 of the clusters to move may be evacuated */
 #define MOST_BATCHES	5000
-#define IDLE_BATCHES	8	/* consecutive batches that fill no slot */
+/* end after this number of consecutive batches that fill no slot */
+#define IDLE_BATCHES	8
 
 /* --------------------------------------------------------------------- order */
 
@@ -46,7 +48,10 @@ static errcode_t begin_order(struct e4l_work *w)
 	return 0;
 }
 
-/* Sorts slots with an owner last; the others by length and by place. */
+/*
+ * Sorts slots without an owner by length, the longest first, and by position.
+ * Slots with an owner come last.
+ */
 static int longest_first(const void *va, const void *vb)
 {
 	const struct e4l_slot *a = va, *b = vb;
@@ -79,7 +84,7 @@ static void begin_queues(struct e4l_work *w)
 	for (k = n; k--; ) {
 		i = w->order[k];
 		len = w->item[i].len;
-		/* the items that are skipped here have their own slots */
+		/* long items, aligned items and items with @home own slots */
 		if (w->item[i].home != E4L_NONE || len >= E4L_FIT_EXACT ||
 		    e4l_work_is_aligned(w, i))
 			continue;
@@ -90,7 +95,10 @@ static void begin_queues(struct e4l_work *w)
 
 /* --------------------------------------------------------------------- slots */
 
-/* Whether a slot is free, except for parts of its owner that stay there. */
+/*
+ * Whether a slot is free.  Fragments of its owner that are at their final
+ * positions do not count as used.
+ */
 static bool is_free(const struct e4l_work *w, const struct e4l_slot *s)
 {
 	uint32_t at = s->start, end, f, n;
@@ -131,7 +139,10 @@ static int by_goal(const void *va, const void *vb, void *priv)
 	return a < b ? -1 : a > b;
 }
 
-/* Returns the first of the slots from @low on that is not before @goal. */
+/*
+ * Returns the index of the first slot in m->slot, from index @low on, that
+ * begins at or after @goal.
+ */
 static uint32_t slot_at(const struct e4l_work *w, const struct match *m,
 			uint32_t low, uint32_t goal)
 {
@@ -148,8 +159,9 @@ static uint32_t slot_at(const struct e4l_work *w, const struct match *m,
 }
 
 /*
- * Assigns items to slots in the order of the groups of their directories, and
- * near these groups if there are more slots than items.
+ * Assigns items to slots in the order of their goals, which are in the groups
+ * of their inodes.  If there are more slots than items, uses slots near the
+ * goals.
  */
 static errcode_t match_up(struct e4l_work *w, struct match *m)
 {
@@ -198,7 +210,7 @@ static errcode_t fill_own(struct e4l_work *w, struct e4l_slot *s)
 	return e4l_move_rest(w, s->owner, s->start);
 }
 
-/* Removes slots that are filled, or that no item waits for. */
+/* Removes the slots of length 0: they are filled, or no item waits for them. */
 static void drop_slots(struct e4l_work *w)
 {
 	uint32_t k, n = 0;
@@ -209,7 +221,10 @@ static void drop_slots(struct e4l_work *w)
 	w->n_slots = n;
 }
 
-/* Fills every free slot with an item of its length. */
+/*
+ * Moves an item to each free slot: the owner of the slot or, if it has none, a
+ * waiting item of that length.
+ */
 static errcode_t fill_slots(struct e4l_work *w)
 {
 	struct match m = {
@@ -246,8 +261,9 @@ static errcode_t fill_slots(struct e4l_work *w)
 /* --------------------------------------------------------------- leftovers */
 
 /*
- * Moves items without a slot, or whose slot is blocked, to any free extent that
- * is long enough.
+ * Moves the remaining items, which have no slot or a blocked slot, to any free
+ * extent that is long enough.  Free extents in regions are used only if
+ * @in_regions is set.
  */
 static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 {
@@ -271,7 +287,11 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 
 /* ------------------------------------------------------------------- batches */
 
-/* Packs the unfragmented files or, with @all, all files that may be packed. */
+/*
+ * Finishes the unfragmented files or, if @all is set, all files, as far as
+ * zeroing or packing is allowed.  For other files, frees only the surplus tree
+ * blocks.
+ */
 static errcode_t finish(struct e4l_work *w, bool all)
 {
 	errcode_t err = 0;
@@ -297,7 +317,8 @@ static errcode_t ask(struct e4l_work *w)
 }
 
 /*
- * Runs one batch.  *@idle: number of consecutive batches that filled no slot.
+ * Runs one batch, and updates *@idle, the number of consecutive batches that
+ * filled no slot.
  */
 static errcode_t run_batch(struct e4l_work *w, unsigned int *idle)
 {

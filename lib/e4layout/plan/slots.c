@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * slots: a target for each loose item, in the space that is free if all loose
- * items are removed.
+ * slots: chooses a target for each loose item.  For this choice, the clusters
+ * of all loose items count as free.
  */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define GIVEN_THOUSANDTHS 19	/* of free space that regions may give back */
-#define SEGMENT		16	/* minimum number of clusters that become loose together */
-#define SEGMENTS	16384
-#define TURNS		64
+/* thousandths of the final free space that the first region may give back */
+#define GIVEN_THOUSANDTHS 19
+#define SEGMENT		16	/* minimum number of clusters in a segment */
+#define SEGMENTS	16384	/* maximum number of segments */
+#define TURNS		64	/* maximum number of calls of make_slots() */
 
 /* --------------------------------------------------------------------- slots */
 
@@ -40,8 +41,8 @@ static errcode_t add_slot(struct e4l_work *w, uint32_t start, uint32_t len,
 }
 
 /*
- * Counts loose items without a home by length; lists long and aligned items
- * individually.
+ * Counts the loose items without a reserved slot, by length.  Lists long and
+ * aligned items in *@v instead of counting them.
  */
 static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 			     struct special **v, size_t *n)
@@ -65,7 +66,7 @@ static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 	return err;
 }
 
-/* Items without a slot. */
+/* The total and the maximum length of the items without a slot. */
 struct lack {
 	uint64_t sum;
 	uint32_t longest;
@@ -126,8 +127,8 @@ static errcode_t place_homes(struct e4l_work *w)
 }
 
 /*
- * Gives a slot in the tightest free extent to each loose item, the longest
- * first.
+ * Gives each loose item a slot in the shortest free extent that is long enough.
+ * Long items come first.  *@lack describes the items without a slot.
  */
 static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 {
@@ -159,16 +160,19 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 /* ----------------------------------------------------- items without a slot */
 
 /*
- * Segments around the first region whose items become loose, to make space for
- * items without a slot.
+ * The segments of the disk on both sides of the first region.  To make space
+ * for items without a slot, the items in segments near the region become loose.
  */
 struct around {
-	uint32_t *cost;			/* per segment; E4L_NONE: cannot move */
-	uint32_t n, len;		/* segments, and clusters of one */
-	uint32_t below, above;		/* the region's first, and after it */
-	int down;			/* the cheaper side; -1: unknown */
+	/* clusters to move per segment; E4L_NONE: has a wall, or is used up */
+	uint32_t *cost;
+	uint32_t n, len;	/* number of segments; clusters per segment */
+	/* first segment of the region, first segment after the region */
+	uint32_t below, above;
+	int down;	/* whether the lower side is cheaper; -1: unknown */
 	struct e4l_span region;
-	uint64_t given, most;		/* clusters that the region has given back */
+	/* clusters that the region has given back, and may give back */
+	uint64_t given, most;
 };
 
 static void weigh_segments(const struct e4l_work *w, struct around *a)
@@ -211,8 +215,9 @@ static errcode_t begin_around(const struct e4l_work *w,
 }
 
 /*
- * Returns the segment at distance @i from the region on the given side, or
- * E4L_NONE.
+ * Returns the segment at distance @i from the region: before the region if
+ * @down is set, otherwise after the region.  Returns E4L_NONE if there is no
+ * such segment.
  */
 static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 {
@@ -222,8 +227,8 @@ static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 }
 
 /*
- * Returns the cost of making @want clusters on one side loose; E4L_NO_LIMIT: not
- * enough clusters.
+ * Returns the cost of making @want clusters on one side of the region loose, or
+ * E4L_NO_LIMIT if this side has too few clusters that can be moved.
  */
 static uint64_t cost_of_side(const struct around *a, bool down, uint64_t want)
 {
@@ -261,7 +266,10 @@ static uint64_t lift_side(struct e4l_work *w, struct around *a, bool down,
 	return got;
 }
 
-/* Gives the edge of the region back if only a little is lacking. */
+/*
+ * If only a few clusters are lacking, removes clusters at one edge of the
+ * region from the region, and returns true; otherwise, returns false.
+ */
 static bool give_edge(struct e4l_work *w, struct around *a,
 		      const struct lack *lack)
 {
@@ -281,7 +289,10 @@ static bool give_edge(struct e4l_work *w, struct around *a,
 	return true;
 }
 
-/* Lifts segments next to the region.  False: no segments are left. */
+/*
+ * Makes the items in the segments nearest to the region loose.  Returns false
+ * if no segments are left.
+ */
 static bool lift_around(struct e4l_work *w, struct around *a,
 			const struct lack *lack, unsigned int turn)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* target: which regions are free at the end, and which items stay in place. */
+/* target: chooses the regions, and the items that stay in place. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
 #define REGIONS_PERCENT	97	/* share of the final free space for regions */
-/* minimum length of the first region, in percent of the longest stretch */
+/* minimum length of the first region, in % of the longest stretch w/o walls */
 #define NEAR_PERCENT	96
 /*
- * A further region requires this number of large free extents, or this percentage
- * of the final free space.
+ * A further region is made only if the remaining free space has the length of
+ * LEAST_REGION large free extents, or LEAST_PERCENT of the final free space.
  */
 #define LEAST_REGION	4
 #define LEAST_PERCENT	1
@@ -18,8 +18,8 @@
 /* ------------------------------------------------------------------- lifting */
 
 /*
- * Whether item @i, which may be part of a swap file, may be moved.  The answer
- * of the callback is kept for the file.
+ * Whether item @i may be moved.  Calls the callback may_move() for the first
+ * item of a file with E4L_PLAN_ASK, and keeps its answer in the file's flags.
  */
 static bool may_move(struct e4l_work *w, uint32_t i)
 {
@@ -66,7 +66,10 @@ bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end)
 
 /* ------------------------------------------------------------------- regions */
 
-/* The fragments of items that stay, by place, and their cumulative length. */
+/*
+ * The fragments of items that stay in place, sorted by position.  @sum[i] is
+ * the total length of the first i fragments.
+ */
 struct kept {
 	struct e4l_span *run;
 	uint64_t *sum;
@@ -101,7 +104,7 @@ static void free_kept(struct kept *k)
 	free(k->sum);
 }
 
-/* A candidate for a region, and the number of clusters to move out of it. */
+/* A candidate for a region.  @cost: number of clusters to move out of it. */
 struct window {
 	uint64_t cost;
 	struct e4l_span run;
@@ -109,8 +112,9 @@ struct window {
 
 /*
  * Returns the cheapest window of @len clusters in the stretch @s.  A window
- * begins at the start of the stretch or at the end of a fragment.  *@i is the
- * first fragment that ends after the start of the stretch.
+ * begins at the start of the stretch or at the end of a fragment, or ends at
+ * the end of the stretch.  *@i is the first fragment that ends after the start
+ * of the stretch.
  */
 static struct window cheapest_in(const struct kept *k,
 				 const struct e4l_span *s, uint32_t len,
@@ -140,7 +144,7 @@ static struct window cheapest_in(const struct kept *k,
 static int cheapest_first(const void *va, const void *vb)
 {
 	const struct window *a = va, *b = vb;
-	/* costs per cluster; lengths are below 2^32 */
+	/* costs per cluster */
 	double x = (double)a->cost / a->run.len;
 	double y = (double)b->cost / b->run.len;
 
@@ -162,8 +166,9 @@ static uint32_t longest_stretch(const struct e4l_work *w)
 }
 
 /*
- * Lists the cheapest window of each stretch of at least @least clusters; a
- * window has @len clusters, or the length of the stretch if that is shorter.
+ * Lists the cheapest window of each stretch of at least @least clusters.  If
+ * the stretch is shorter than @len clusters, its window is the whole stretch;
+ * otherwise, the window has @len clusters.
  */
 static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 			      uint32_t least, struct window **v, uint32_t *n)
@@ -190,7 +195,7 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 	return err;
 }
 
-/* Makes a region.  False: a file in it cannot be moved. */
+/* Makes a region.  Returns false if a file in @run must not be moved. */
 static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 {
 	if (!e4l_target_lift(w, run->start, e4l_span_end(run)))
@@ -200,7 +205,7 @@ static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 	return true;
 }
 
-/* Returns the length of the next region; 0: no more regions. */
+/* Returns the length of the next region, or 0 if no more regions are made. */
 static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 {
 	uint32_t longest = longest_stretch(w), len = longest;
@@ -221,9 +226,9 @@ static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 }
 
 /*
- * Returns the minimum length of a stretch that is used for a region instead of
- * a stretch of @len clusters.  The first region becomes the largest free
- * extent.
+ * Returns the minimum length of a region if @len clusters are the maximum.  A
+ * shorter region can need less copying.  The minimum is higher for the first
+ * region, which becomes the largest free extent.
  */
 static uint32_t least_length(const struct e4l_work *w, uint32_t len, bool first)
 {
@@ -266,8 +271,10 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 /* --------------------------------------------------------------------- homes */
 
 /*
- * Finds the longest fragment of item @i; *@start: the start of the item if the
- * fragment stays.
+ * Finds the longest fragment of item @i, and sets *@start to the start of the
+ * item if this fragment stays in place.  Returns false if the item would not
+ * fit on the disk there or, unless @any is set, if the fragment is shorter than
+ * half of the item.
  */
 static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 			uint32_t *start)
@@ -290,8 +297,8 @@ static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 }
 
 /*
- * Returns the number of clusters of item @i that are at their final places if
- * the item starts at @start.
+ * Returns the number of clusters of item @i that need not be moved if the item
+ * starts at @start.
  */
 static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 			      uint32_t start)
@@ -308,8 +315,8 @@ static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 }
 
 /*
- * Returns the number of clusters of other items that would have to leave
- * [start, end).
+ * Returns the total length of the fragments that overlap [start, end) and whose
+ * items would have to be moved, except item @i.
  */
 static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 			     uint32_t start, uint32_t end)
@@ -329,8 +336,8 @@ static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 }
 
 /*
- * Makes @start the home of item @i: fragments at their final places are not
- * loose.
+ * Reserves the slot that begins at @start for item @i.  Fragments of the item
+ * that are already at their final positions are not loose.
  */
 static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 {
@@ -349,10 +356,11 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 }
 
 /*
- * Lets most of item @i stay and moves the rest there, if evacuating other items
- * costs less than half of the clusters that need not be copied.  *@lifted: for
- * long items, which have to fit into half of free space together with all
- * evacuated items.
+ * Reserves a slot around the longest fragment of item @i if this is worth it.
+ * A short item is worth it if the other items in the slot have at most half of
+ * the clusters of item @i that need not be copied.  A long item is worth it if
+ * the clusters to move, including *@lifted, fit into half of free space.
+ * *@lifted is the number of clusters evacuated for all items so far.
  */
 static void try_home(struct e4l_work *w, uint32_t i, bool is_long,
 		     uint64_t *lifted)

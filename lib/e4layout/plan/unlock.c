@@ -4,14 +4,17 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define TREE	0x80000000u	/* in struct place: spare tree blocks of a file */
+#define TREE	0x80000000u	/* flag in @what of struct place */
 
-/* An obstacle in a slot: a fragment, or a spare tree block of a file. */
+/*
+ * An obstacle in a slot, at @start.  For a fragment, @what is its number.  For
+ * a spare tree block, @what is the number of its file, with TREE set.
+ */
 struct place {
 	uint32_t start, what;
 };
 
-/* A slot, with its share of used clusters as the sort key. */
+/* A slot.  The sort key @key grows with the percentage of used clusters. */
 struct candidate {
 	uint32_t key, slot;
 };
@@ -20,7 +23,7 @@ struct unlock {
 	struct e4l_work *w;
 	struct candidate *slot;		/* sorted; the first @n_slots are chosen */
 	uint32_t n_slots;
-	uint64_t *chosen;		/* a map of the chosen slots */
+	uint64_t *chosen;		/* map of clusters: the chosen slots */
 	struct place *place;
 	uint32_t n_places;
 };
@@ -35,8 +38,8 @@ static int by_key(const void *va, const void *vb)
 }
 
 /*
- * Returns the number of used clusters of a slot, without the parts of its owner
- * that stay there.
+ * Returns the number of used clusters of a slot.  Fragments of its owner that
+ * are at their final positions do not count.
  */
 static uint32_t count_used(const struct e4l_work *w, const struct e4l_slot *s)
 {
@@ -77,9 +80,10 @@ static errcode_t list_slots(struct unlock *u)
 }
 
 /*
- * Chooses slots to evacuate, and marks the clusters that must not be used for
- * evacuated items in w->scratch: used clusters, chosen slots, and, if regions
- * hold more than half of free space, everything outside of regions.
+ * Chooses slots to evacuate.  Marks in w->scratch the clusters that evacuated
+ * items must not use: used clusters and chosen slots.  If regions have more
+ * than half of free space, evacuated items must not use clusters outside of
+ * regions.
  */
 static void choose_slots(struct unlock *u, uint64_t most)
 {
@@ -154,8 +158,8 @@ static errcode_t list_places(struct unlock *u)
 }
 
 /*
- * Joins the runs of a file whose tree is an obstacle at a temporary place, so
- * that the file needs no tree.
+ * Joins the fragmented runs of a file at temporary positions.  The file then
+ * does not need its spare tree blocks, which can be obstacles.
  */
 static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 {
@@ -175,7 +179,10 @@ static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 	return err;
 }
 
-/* Whether fragment @f is at its final place in its item's own slot. */
+/*
+ * Whether slot @s is reserved for the item of fragment @f, and the fragment is
+ * at its final position in the slot.
+ */
 static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 		       const struct e4l_frag *f)
 {
@@ -185,7 +192,10 @@ static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 	       f->start - s->start == f->lstart - first->lstart;
 }
 
-/* Evacuates @p from slot @s, unless no free extent holds the fragment. */
+/*
+ * Evacuates @p from slot @s.  If no free extent is long enough, @p stays in
+ * place.
+ */
 static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 			  const struct place *p)
 {
@@ -197,7 +207,7 @@ static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 		return file_waits(w, p->what & ~TREE);
 	f = &w->frag[p->what];
 	it = &w->item[f->item];
-	/* the fragment was moved earlier, or is not in the slot */
+	/* the fragment was moved, is outside of the slot, or may stay there */
 	if (f->start != p->start || f->start + f->len <= s->start ||
 	    is_at_home(w, s, f))
 		return 0;
@@ -217,7 +227,7 @@ static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s)
 				     sizeof(*u->place), e4l_u32_cmp);
 	errcode_t err = 0;
 
-	/* the previous obstacle may overlap the slot */
+	/* the last obstacle that begins before the slot may overlap the slot */
 	for (i -= !!i; i < u->n_places && !err; i++) {
 		if (u->place[i].start >= s->start + s->len)
 			break;

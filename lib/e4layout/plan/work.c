@@ -9,7 +9,7 @@ static uint64_t *new_map(const struct e4l_plan *m)
 	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
 }
 
-/* Returns a copy of the first @bytes, with room for one more element. */
+/* Returns a copy of @bytes bytes, with space for one more element. */
 static void *copy_of(const void *array, uint64_t bytes)
 {
 	void *copy = calloc(1, bytes + sizeof(uint64_t));
@@ -19,7 +19,7 @@ static void *copy_of(const void *array, uint64_t bytes)
 	return copy;
 }
 
-/* Copies the state that differs from the model, from one attempt to another. */
+/* Copies the parts of the state that can differ from the model. */
 static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 {
 	const struct e4l_plan *m = to->m;
@@ -140,8 +140,8 @@ uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i)
 }
 
 /*
- * Returns a map of the clusters that are not free space; clusters that are
- * free, but not for the plan, count as free space.
+ * Returns a map of the used clusters.  Free clusters that the plan must not use
+ * do not count as used.
  */
 static const uint64_t *in_use(const struct e4l_work *w)
 {
@@ -177,7 +177,7 @@ static errcode_t sort_by_place(struct e4l_work *w)
 
 	if (!v)
 		return ENOMEM;
-	/* without fragments that were merged into others */
+	/* skip fragments that were merged into others */
 	for (i = 0; i < w->n_frags; i++)
 		if (w->frag[i].len)
 			v[n++] = i;
@@ -224,7 +224,7 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
 }
 
-/* The model has the original place of the item. */
+/* The model has the position of the item before the plan. */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;
@@ -252,7 +252,7 @@ void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 	e4l_work_mark(w, w->loose, i, true);
 }
 
-/* Makes an item of the fragments from @f to before @end. */
+/* Makes an item of the fragments from @f on, up to the one before @end. */
 static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 			  uint32_t file, bool broken)
 {
@@ -272,9 +272,9 @@ static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 }
 
 /*
- * Returns the fragment after the part that begins with fragment @f.  A part has
- * at most @limit clusters, or one fragment.  *@len: clusters of the part; *@n:
- * fragments of the part.
+ * Returns the fragment after the part that begins with fragment @f.  A part of
+ * several fragments has at most @limit clusters.  Sets *@len to the number of
+ * clusters of the part, and *@n to the number of fragments.
  */
 static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit,
 			    uint64_t *len, uint32_t *n)
@@ -295,9 +295,9 @@ static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit
 }
 
 /*
- * Makes items of parts of logical run @i, which is not joined as a whole: each
- * with at most @most clusters, and joined parts with at most @all clusters in
- * total.
+ * Divides logical run @i, which is not joined as a whole, into parts, and makes
+ * an item of each part.  A part of several fragments, which will be joined, has
+ * at most @most clusters.  All such parts together have at most @all clusters.
  */
 static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 			   uint64_t all)
@@ -319,8 +319,8 @@ static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 }
 
 /*
- * Returns the maximum length of the parts of a run that is too long to be
- * joined.
+ * Returns the maximum length of a joined part of run @i, which is too long to
+ * be joined as a whole.  Returns 0 if no fragments of the run may be joined.
  */
 static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 {
@@ -350,7 +350,10 @@ static int densest_first(const void *va, const void *vb)
 	return a->run < b->run ? -1 : a->run > b->run;
 }
 
-/* Returns the attempt's share of @all clusters, within the budget. */
+/*
+ * Returns the attempt's share of @all clusters or, if the copy budget permits
+ * fewer clusters, its share of these.
+ */
 static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
@@ -363,8 +366,8 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 }
 
 /*
- * Lists all logical runs that may be joined, sorted by fragments per cluster, the
- * highest number first.
+ * Lists all logical runs that may be joined, sorted by fragments per cluster,
+ * the highest number first.  Adds the lengths of the runs to *@sum.
  */
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
@@ -449,7 +452,7 @@ static bool is_joined(const struct e4l_work *w, uint32_t i,
 		return false;
 	if (only)
 		return only[i];
-	/* an item of m->large clusters or more can get a home */
+	/* e4l_target_homes() can join items of m->large clusters or more */
 	return (run->len <= w->large_item || run->len >= w->m->large) &&
 	       (!share || share[i] >= run->len);
 }
@@ -489,7 +492,7 @@ static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
 	return add_item(w, run->first, E4L_NONE, run->file, broken);
 }
 
-/* Whether all runs of the file will be whole. */
+/* Whether each logical run of the file is one item, not divided into parts. */
 static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 {
 	uint32_t i;
@@ -500,7 +503,10 @@ static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 	return true;
 }
 
-/* Marks spare tree blocks as loose if the file will be packed or whole. */
+/*
+ * Marks the spare tree blocks that the file will free as loose: all of them if
+ * the file will be unfragmented; otherwise, the surplus tree blocks.
+ */
 static void lift_spares(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -522,8 +528,9 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 }
 
 /*
- * Items to join become loose; items that cannot be moved, or not yet, become
- * walls.
+ * Makes item @i loose if it is to be joined.  Otherwise, if the item is long or
+ * must not be moved, makes it a wall.  A long item is joined only if
+ * @any_length is set.
  */
 static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {
@@ -567,7 +574,7 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 	return 0;
 }
 
-/* Whether item @i is fragmented, too long to be moved, and without a home. */
+/* Whether item @i is fragmented, long, not loose, and has no reserved slot. */
 static bool is_lost(const struct e4l_work *w, uint32_t i)
 {
 	return i != E4L_NONE && w->item[i].broken && w->item[i].state != E4L_LOOSE &&
