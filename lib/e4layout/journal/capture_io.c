@@ -16,7 +16,10 @@ static struct capture_block *find_block(const struct capture *c, blk64_t blk)
 	return NULL;
 }
 
-/* The bytes of a read or write: a negative @count is a number of bytes. */
+/*
+ * Returns the length of a read or write in bytes.  A positive @count is a
+ * number of blocks; a negative @count is a number of bytes.
+ */
 static size_t span_bytes(io_channel io, int count)
 {
 	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
@@ -117,7 +120,7 @@ static errcode_t capture_write_blk(io_channel io, unsigned long blk, int count,
 	return capture_write(io, blk, count, data);
 }
 
-/* libext2fs uses write_byte for the primary superblock only. */
+/* Dropped: libext2fs uses write_byte for the primary superblock only. */
 static errcode_t capture_write_byte(io_channel io, unsigned long offset,
 				    int count, const void *data)
 {

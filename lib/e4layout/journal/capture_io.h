@@ -8,7 +8,7 @@
 
 #include "e4layout/base/internal.h"
 
-/* The new content of a block that differs from the device. */
+/* A written block, whose new content differs from the device. */
 struct capture_block {
 	blk64_t blk;
 	uint8_t *data;
@@ -25,13 +25,13 @@ struct capture {
 };
 
 /*
- * Starts a capture: *@ret keeps the blocks that are written through @fs, and
- * reads through @fs return their content.  Writes to the superblock are
- * dropped.
+ * Starts a capture.  *@ret keeps the blocks that are written through @fs, and
+ * reads through @fs return the new content of these blocks.  Writes to the
+ * superblock are dropped.
  */
 errcode_t e4l_capture_start(ext2_filsys fs, struct capture **ret);
 
-/* Restores fs->io; the blocks stay in @c. */
+/* Ends the capture: restores fs->io.  The written blocks stay in @c. */
 void e4l_capture_stop(struct capture *c);
 
 /* Stops the capture if necessary, and frees @c.  NULL is allowed. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Runs a change by libext2fs in one transaction. */
+/* Makes changes with functions of libext2fs in one transaction. */
 #include "config.h"
 #include <errno.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static errcode_t make_change(ext2_filsys fs, struct capture *c,
 }
 
 /*
- * Captures the writes of @change, and of the changed bitmaps and descriptors.
- * Backup copies are not updated, as in the kernel.
+ * Runs @change, and captures the blocks that it writes and the changed bitmaps
+ * and group descriptors.  Like the kernel, does not update backup copies.
  */
 static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 				struct capture **ret)
@@ -75,8 +75,8 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 }
 
 /*
- * Whether the usage in quota files is outdated because blocks or inodes were
- * allocated or freed: libext2fs does not update quota files.
+ * Whether the usage in quota files is outdated.  libext2fs does not update
+ * quota files if it allocates or frees blocks or inodes.
  */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)

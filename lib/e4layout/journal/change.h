@@ -12,10 +12,10 @@
  * journal.  A filesystem without a journal is changed in place, data before
  * metadata; only an undo file protects such a run.
  *
- * Functions with a parameter @external: @external is the channel of an external
- * journal's device, borrowed; functions set its block size to the block size of
- * the filesystem.  NULL: e4l_open() has opened the device, or the journal is
- * not external.
+ * In functions with a parameter @external, it is the channel of an external
+ * journal's device.  The functions borrow the channel and set its block size to
+ * the block size of the filesystem.  If the journal is not external, or if
+ * e4l_open() has opened the device, @external is NULL.
  */
 
 /*

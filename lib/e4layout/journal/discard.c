@@ -5,17 +5,17 @@
  * The device loses the content of discarded blocks.  Therefore blocks that
  * recovery may need are not discarded.  At the end of a session, after step 7
  * of journal.c, the log is empty, so that nothing will be replayed, and the
- * bitmaps on the device are the same as in memory.  Then all clusters that the
- * session has allocated or freed, committed or not, and that are free now, are
- * discarded.  A crash during the discards leaves a clean filesystem, and free
- * blocks with undefined content.
+ * bitmaps on the device are the same as in memory.  Then the session discards
+ * all free clusters that its transactions have allocated or freed, including
+ * aborted transactions.  A crash during the discards leaves a clean filesystem,
+ * and free blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>
 #include "e4layout/base/array.h"
 #include "journal_internal.h"
 
-#define DISCARD_BYTES (1ull << 30)	/* per request */
+#define DISCARD_BYTES (1ull << 30)	/* maximum length of a request */
 
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result)
 {
@@ -35,7 +35,10 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 	return err;
 }
 
-/* Issues a discard.  A failed discard is not a failure of the session. */
+/*
+ * Issues a discard.  The error of a failed discard goes to j->discarded,
+ * because it is not a failure of the session.
+ */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {
 	errcode_t err;
@@ -52,8 +55,9 @@ static errcode_t discard(struct e4l_journal *j, const struct range *r)
 }
 
 /*
- * Adds the free clusters of @r to @next, the range of the next discard.  Issues
- * the discard if a cluster does not extend the range.
+ * Adds the free clusters of @r to @next, the range of the next discard.  If a
+ * cluster is not adjacent to the range, or the range has the maximum length,
+ * issues the discard and begins a new range.
  */
 static errcode_t discard_free(struct e4l_journal *j, const struct range *r,
 			      struct range *next)
@@ -86,7 +90,7 @@ errcode_t e4l_discard_used(struct e4l_journal *j)
 
 	if (!j->used.n)
 		return 0;
-	/* the key is the first member */
+	/* the sort key is the first member of struct range */
 	qsort(j->used.r, j->used.n, sizeof(*j->used.r), e4l_u64_cmp);
 	for (i = 0; i < j->used.n && !err; i++)
 		err = discard_free(j, &j->used.r[i], &next);

@@ -2,23 +2,24 @@
 /*
  * A session with the filesystem's own journal, and the order of its writes.
  *
- * The log is split into two halves, which transactions use alternately, always
- * from the half's first block; no transaction wraps.  The journal's superblock
- * points at no more than one transaction, the last one.  A block of zeroes
+ * The log is split into two halves, which transactions use alternately.  Each
+ * transaction begins at the first block of its half, and does not wrap.  The
+ * journal's superblock points at the last transaction only.  A block of zeroes
  * after the commit block ends the replay.
  *
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
- *      superblock, still empty, marks the sequence number of the first
- *      transaction as used; the head of older fast commits is cleared.   flush
+ *      superblock, which still marks the log as empty, gets the sequence number
+ *      of the first transaction; the first block of older fast commits is
+ *      cleared.                                                          flush
  * Every commit:
  *   2. descriptors, blocks, commit block, zeroes are written to the half that
  *      the journal's superblock does not point at.                       flush
  *   3. the journal's superblock points at that half: the transaction is
  *      committed, and the previous one has left the log.                 flush
- *   4. the blocks are written to their places; no flush.
+ *   4. the blocks are written to their final locations; no flush.
  * Close:
- *   5. all blocks are in their places.                                   flush
+ *   5. all blocks are durable in their final locations.                  flush
  *   6. the journal's superblock marks the log as empty.                  flush
  *   7. the filesystem's superblock: counts, no needs_recovery.           flush
  *   8. freed blocks are discarded, if requested (discard.c).
@@ -28,13 +29,14 @@
  *  - The transaction in the log is complete (2) before the pointer is written,
  *    and the pointer and its checksum are in one sector: the write of a single
  *    sector commits the transaction.
- *  - Transaction n leaves the log in step 3 of n+1.  Its blocks were written to
- *    their places before the flush of step 2 of n+1: recovery does not need it.
- *  - Only the last transaction can be replayed, and each block that it writes
- *    is in use when it is committed.  Only the next transaction can free such a
- *    block, and data can be written to the block only after that transaction
- *    has replaced the previous one: no stale copy can be replayed over data,
- *    and no revoke record is needed.
+ *  - Transaction n leaves the log in step 3 of transaction n+1.  Recovery does
+ *    not need transaction n then: its blocks were written to their final
+ *    locations before the flush of step 2 of transaction n+1.
+ *  - Only the last transaction can be replayed, and all blocks that it writes
+ *    are in use when it is committed.  Such a block can be freed only by the
+ *    next transaction, and data can be written to the block only after the next
+ *    transaction has replaced the last one in the log.  Therefore, no stale
+ *    copy of a block can be replayed over data, and no revoke record is needed.
  *  - Data are written to blocks without references, and the flush of step 2
  *    precedes any reference to them.
  *  - The superblock changes within one sector (super.c), and only in steps 1
@@ -44,19 +46,21 @@
  *  - A commit block that was written but is not referenced must not become part
  *    of a later transaction of the kernel.  After recovery, the kernel skips
  *    one sequence number; with an empty journal, it begins with the number
- *    after the one in the journal's superblock.  Both times, the number of such
- *    a commit block is not used again.
+ *    after the one in the journal's superblock.  In both cases, the sequence
+ *    number of such a commit block is not used again.
  *  - A fast commit is replayed only after the transaction that it follows.  An
  *    empty journal has no such transaction, so that step 1 may clear the fast
- *    commits.  A transaction takes two flushes, and a session four.
+ *    commits.
+ *
+ * A transaction needs two flushes.  A session needs four more.
  *
  * Another program may mount an image during a long flush.  Therefore the
  * superblocks are checked after each flush except the last, and before step 2:
  * only the writes between a check and the next flush can reach a filesystem
  * that another program has mounted.
  *
- * Without a journal: data, flush, blocks to their places, flush; during the
- * session the superblock's state is "not clean".
+ * A filesystem without a journal: data, flush, blocks to their final locations,
+ * flush; during the session, the superblock's state is "not clean".
  */
 #include "config.h"
 #include <errno.h>
@@ -66,7 +70,7 @@
 #include "e4layout/base/io_pool.h"
 #include "journal_internal.h"
 
-/* The external journal device, or NULL. */
+/* Returns the channel of the external journal's device, or NULL. */
 static io_channel device_of(const struct e4l *e, io_channel external)
 {
 	return external ? external : e->journal;
@@ -278,8 +282,8 @@ static errcode_t mark(struct e4l_journal *j)
 }
 
 /*
- * The number of leading @blocks, at most @max, that are contiguous on the
- * device.
+ * Returns how many of the first @max blocks, from blocks[0] on, are contiguous
+ * on the device.
  */
 static size_t run_length(const struct txn_block *blocks, size_t max)
 {
@@ -291,8 +295,8 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 }
 
 /*
- * Step 4: writes @blocks, which are in disk order, to their places, contiguous
- * blocks together.
+ * Step 4: writes @blocks, which are in disk order, to their final locations.
+ * Contiguous blocks are written together.
  */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)

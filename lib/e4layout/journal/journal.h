@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A session with the journal, in transactions. */
+/* journal: a session that changes metadata in transactions. */
 #ifndef E4L_JOURNAL_H
 #define E4L_JOURNAL_H
 
@@ -46,9 +46,9 @@ struct e4l_txn;
  * Opens the journal of @e's filesystem, which must be open for writing, and
  * loads the block bitmap if necessary.  @external is the channel of an external
  * journal's device, borrowed until e4l_journal_close(); its block size is set
- * to the block size of the filesystem.  NULL: e4l_open() has opened the device,
- * or the journal is not external.  Opening and closing a journal without a
- * transaction writes nothing.
+ * to the block size of the filesystem.  If the journal is not external, or if
+ * e4l_open() has opened the device, @external is NULL.  Opening and closing a
+ * journal without a transaction writes nothing.
  *
  * Errors, with *@ret NULL:  EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY,
  * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
@@ -58,7 +58,7 @@ struct e4l_txn;
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
 
-/* The number of metadata blocks that fit in one transaction, at least 400. */
+/* Returns how many metadata blocks fit in one transaction, at least 400. */
 uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 
 /*
@@ -66,9 +66,9 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
  * updates the superblock (free counts, time of last write, kilobytes written),
  * and frees @j, also after an error.  NULL is allowed.
  *
- * After a failed commit, nothing is written, and e4l_journal_close() returns
- * the error of the commit: the journal needs recovery, which restores the state
- * before or after the failed transaction.
+ * After a failed commit, e4l_journal_close() writes nothing and returns the
+ * error of the commit.  The journal then needs recovery, which restores the
+ * state before or after the failed transaction.
  *
  * Afterwards, close the filesystem with e4l_close(), or with ext2fs_mmp_stop()
  * and ext2fs_free(): ext2fs_close() would write the superblock once more, and
@@ -77,20 +77,23 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
 /*
- * Makes e4l_journal_close() discard the blocks that later transactions allocate
- * or free, and that are free at the end, after all changes are durable: the
- * device unmaps the blocks, an image file gets holes.  e4l_journal_close() sets
- * *@result, which is the only report of a failed discard.
+ * Makes e4l_journal_close() discard all free blocks that later transactions
+ * have allocated or freed, after all changes are durable.  A device unmaps
+ * discarded blocks, and an image file gets holes.  e4l_journal_close() sets
+ * *@result.  A failed discard is reported only there.
  */
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
 
-/* Begins a transaction.  E4L_ET_BAD_ARGUMENT: a transaction is running. */
+/*
+ * Begins a transaction.  Errors: E4L_ET_BAD_ARGUMENT (a transaction is
+ * running), ENOMEM, and the error of an earlier failed commit.
+ */
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
 
 /*
- * The number of metadata blocks that can still be added to the transaction.
- * Each group with allocated or freed blocks takes two: the bitmap, and the
- * block of the group descriptor.
+ * Returns the number of metadata blocks that can still be added to the
+ * transaction.  Each group with allocated or freed blocks needs two of them:
+ * the bitmap, and the block of the group descriptor.
  */
 uint32_t e4l_txn_room(const struct e4l_txn *t);
 
@@ -121,8 +124,8 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
  * bytes, with a new checksum, zeroes the old place, and updates bitmaps, group
  * descriptors and, with @is_dir, directory counts.  fs->inode_map must be
  * loaded.  The caller changes all references to @from in the same transaction.
- * The place of @to must be in a zeroed part of the inode table.  Takes up to
- * two blocks each of inode tables, of inode bitmaps and of group descriptors.
+ * The inode table must be zeroed at the position of @to.  Adds up to two blocks
+ * each of inode tables, of inode bitmaps and of group descriptors to @t.
  * Errors: those of e4l_txn_put_inode(); E4L_ET_CHANGED, with nothing changed:
  * @from is free, or @to is in use.
  */
@@ -143,11 +146,11 @@ errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count);
 errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
 
 /*
- * Makes the transaction durable, writes its blocks to their places, and frees
- * @t.  An empty transaction writes nothing.  Drops libext2fs' inode cache.
- * After an error, the filesystem is in the state before or after the
- * transaction, perhaps only after a replay of the journal, and the caller must
- * end the session with e4l_journal_close().
+ * Makes the transaction durable, writes its blocks to their final locations,
+ * and frees @t.  An empty transaction writes nothing.  Drops libext2fs' inode
+ * cache.  After an error, the caller must end the session with
+ * e4l_journal_close().  The filesystem is then in the state before or after the
+ * transaction; the journal may have to be replayed first.
  */
 errcode_t e4l_txn_commit(struct e4l_txn *t);
 
@@ -164,16 +167,16 @@ uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 
 /*
  * Returns E4L_ET_NOT_OURS, and ends all writing, if another program has changed
- * the superblock of the filesystem or of the journal: if a superblock is not as
- * the session has read or written it last.
+ * the superblock of the filesystem or of the journal.  Compares the superblocks
+ * on the device with the content that the session last read or wrote.
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 
 /*
- * Flushes the device, if the channel allows a flush in parallel with writes.
- * Any thread may call it.  After an error, the session has failed, as after a
- * failed commit: the kernel reports a write error only once, and the error can
- * concern blocks of an earlier transaction.
+ * Flushes the device if the channel permits a flush in parallel with writes;
+ * otherwise, does nothing.  Any thread may call this function.  An error ends
+ * the session like a failed commit, because the kernel reports a write error
+ * only once, and the error can concern blocks of an earlier transaction.
  */
 errcode_t e4l_journal_flush_beside(struct e4l_journal *j);
 

@@ -12,7 +12,7 @@
 /* Memory limit of a transaction. */
 #define TXN_MAX_BYTES (64u << 20)
 
-/* The largest single write. */
+/* Maximum length of a write request. */
 #define LOG_WRITE_BYTES (1u << 20)
 
 /* Blocks of the journal that are contiguous on its device. */
@@ -39,7 +39,7 @@ struct e4l_journal {
 	io_channel io;	/* channel of the log: the filesystem's, or external */
 	struct log_run *map;
 	size_t n_map;
-	struct jbd2_super jsb;	/* as on disk */
+	struct jbd2_super jsb;	/* the journal's superblock, as on disk */
 	uint32_t first;		/* first block of the log */
 	uint32_t fast;		/* first block of fast commits, or 0 */
 	uint32_t half;		/* blocks of the log that a transaction gets */
@@ -49,10 +49,12 @@ struct e4l_journal {
 	bool csum2, csum3, wide;
 	unsigned int tag_bytes, tags_per_block;
 	struct ext2_super_block sb;	/* as on disk, little endian */
-	uint64_t written_before; /* byte count of the filesystem's channel */
+	/* number of bytes that fs->io has written before the session */
+	uint64_t written_before;
 	bool marked;	/* the superblock on disk shows the open session */
 	errcode_t failed;	/* first error; nothing is written after it */
-	_Atomic(errcode_t) unflushed;	/* of e4l_journal_flush_beside() */
+	/* error of e4l_journal_flush_beside() */
+	_Atomic(errcode_t) unflushed;
 	struct e4l_txn *txn;
 	struct e4l_discarded *discarded;	/* NULL: do not discard */
 	/* blocks allocated or freed, if @discarded is set */
@@ -65,7 +67,7 @@ struct txn_block {
 	uint8_t *data;
 };
 
-/* super.c: writes the filesystem's superblock so that it cannot tear. */
+/* super.c: the filesystem's superblock, with writes that cannot tear. */
 errcode_t e4l_super_read(struct e4l_journal *j);
 errcode_t e4l_super_check(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
@@ -73,10 +75,11 @@ errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
- * counts.c: return E4L_ET_GROUP_COUNT if a count in a group descriptor is out
- * of range.  e4l_counts_check() checks all counts, e4l_counts_add_clusters()
- * the free clusters after adding @delta, and e4l_counts_move_inode() the counts
- * of two groups before a move of inode @from to @to.
+ * counts.c: these functions check counts in group descriptors.  They return
+ * E4L_ET_GROUP_COUNT if a count is out of range.  e4l_counts_check() checks all
+ * counts.  e4l_counts_add_clusters() checks the number of free clusters plus
+ * @delta.  e4l_counts_move_inode() checks the counts of two groups before inode
+ * @from is moved to @to.
  */
 errcode_t e4l_counts_check(struct e4l *e);
 errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);
@@ -84,8 +87,8 @@ errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
 				bool is_dir);
 /*
  * Sets the superblock's free counts to the sums of the groups' counts, as the
- * kernel does on mount.  The counts can be wrong even after a check, because
- * e2fsck accepts any value.
+ * kernel does on mount.  The superblock's counts can be wrong in a checked
+ * filesystem, because e2fsck accepts any value.
  */
 void e4l_counts_total(ext2_filsys fs);
 
@@ -108,7 +111,7 @@ errcode_t e4l_discard_used(struct e4l_journal *j);
 
 /* journal.c: flushes the devices of the filesystem and of the journal. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
-/* The error after which nothing may be written, or 0. */
+/* Returns the error after which the session must not write, or 0. */
 errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);

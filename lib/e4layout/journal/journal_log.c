@@ -56,7 +56,7 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
-/* Checks that no block appears twice: the log would overwrite itself. */
+/* Checks that no block appears twice; otherwise, the log overwrites itself. */
 static errcode_t check_overlap(const struct e4l_journal *j)
 {
 	struct log_run *sorted;
@@ -75,7 +75,10 @@ static errcode_t check_overlap(const struct e4l_journal *j)
 	return err;
 }
 
-/* Maps the journal inode's blocks; the file may be longer than the journal. */
+/*
+ * Maps the blocks of the journal inode, and sets *@blocks to their number.  The
+ * inode may have more blocks than the journal.
+ */
 static errcode_t map_internal(struct e4l_journal *j, uint32_t *blocks)
 {
 	ext2_filsys fs = j->e->fs;
@@ -291,8 +294,8 @@ static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 }
 
 /*
- * Checks that the journal's superblock on the device is as the session has read
- * or written it last.
+ * Returns E4L_ET_NOT_OURS if the journal's superblock on the device differs
+ * from the one that the session last read or wrote.
  */
 errcode_t e4l_log_check(struct e4l_journal *j)
 {
@@ -337,9 +340,9 @@ uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq)
 }
 
 /*
- * Sets the log's start in the journal's superblock to @start (0: empty), with
- * the current sequence number.  All changed bytes, including the checksum, are
- * in the first 512 bytes, so that the write cannot tear.
+ * Writes @start and the current sequence number to the journal's superblock.  A
+ * @start of 0 marks the log as empty.  All changed bytes, including the
+ * checksum, are in the first 512 bytes, so that the write cannot tear.
  */
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start)
 {
@@ -375,7 +378,7 @@ struct writer {
 	struct e4l_journal *j;
 	uint8_t *buf;
 	uint32_t lblk;		/* log block of the buffer's start */
-	uint32_t fill, room;	/* in blocks */
+	uint32_t fill, room;	/* used and total blocks of the buffer */
 };
 
 static errcode_t writer_flush(struct writer *w)
@@ -404,7 +407,7 @@ static errcode_t writer_flush(struct writer *w)
 	return 0;
 }
 
-/* Returns the next log block, zeroed, for the caller to fill. */
+/* Sets *@block to the next log block, zeroed, which the caller fills. */
 static errcode_t writer_next(struct writer *w, uint8_t **block)
 {
 	size_t bs = w->j->e->fs->blocksize;
@@ -437,8 +440,8 @@ static bool needs_escape(const struct txn_block *b)
 }
 
 /*
- * The checksum of a block as it is in the log: the first word of an escaped
- * block is zero.
+ * Returns the checksum of a block as it is in the log.  The first word of an
+ * escaped block is zero in the log.
  */
 static uint32_t block_sum(const struct e4l_journal *j,
 			  const struct txn_block *b)
@@ -544,7 +547,7 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* a block of zeroes ends the replay before older transactions */
+	/* add a block of zeroes, which ends the replay before older blocks */
 	return writer_next(w, &block);
 }
 
@@ -578,7 +581,7 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
-	/* the log of an overlay is never replayed */
+	/* do not write a log for an overlay: it is never replayed */
 	if (j->e->over)
 		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;

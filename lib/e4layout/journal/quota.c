@@ -14,7 +14,7 @@ struct record {
 	blk64_t blk;			/* block and offset of the record */
 	size_t offset;
 	uint64_t bytes;			/* usage when the record was read */
-	uint64_t less;		/* sum of the decreases that were checked */
+	uint64_t less;	/* sum of the decreases that were found possible */
 };
 
 struct e4l_quota {
@@ -39,8 +39,8 @@ static int by_id(const void *a, const void *b)
 /* ---------------------------------------------------------- reading the file */
 
 /*
- * Reads block @number of a file into q->buf; *@at points to the block, and
- * @record gets its position.
+ * Reads block @number of a quota file into q->buf.  Sets *@at to the start of
+ * the block in the buffer, and the position in @record to that of the block.
  */
 static errcode_t read_block(struct e4l_quota *q, enum e4l_quota_type type,
 			    uint32_t number, struct record *record, char **at)
@@ -143,8 +143,8 @@ static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 }
 
 /*
- * Reads the entry of @record.  An unused entry has ID 0, like root's entry, but
- * counts no inodes.
+ * Reads the entry of @record.  An unused entry has ID 0, like the entry of
+ * root, but its number of inodes is 0.
  */
 static errcode_t read_entry(struct e4l_quota *q, struct record *record)
 {
@@ -198,7 +198,7 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 
 /* ------------------------------------------------------------------ counting */
 
-/* EA inodes are not counted: the inodes with the attribute are charged. */
+/* An EA inode is charged to the owners of the inodes with the attribute. */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)
 {

@@ -9,21 +9,25 @@
 /* Opaque: the quota files, and the positions of the entries found so far. */
 struct e4l_quota;
 
-/* Reads the headers.  *@ret is NULL if the filesystem has no quotas. */
+/*
+ * Reads the headers of the quota files.  If the filesystem has no quotas, sets
+ * *@ret to NULL and returns 0.
+ */
 errcode_t e4l_quota_new(struct e4l *e, struct e4l_quota **ret);
-/* NULL is allowed. */
+/* @q may be NULL. */
 void e4l_quota_free(struct e4l_quota *q);
 
 /*
- * Checks, before any write, that the usage of the owners of @inode, which has
- * s_inode_size bytes in host byte order, can change by @bytes, which may be
- * negative.  Call once for each future change.  E4L_ET_QUOTA: an owner has no
- * entry, or the usage would be negative.  @q may be NULL.
+ * Checks that the usage of the owners of @inode can change by @bytes, which may
+ * be negative.  Call this function before any write, once for each change that
+ * will follow.  @inode has s_inode_size bytes in host byte order.  Error:
+ * E4L_ET_QUOTA (an owner has no entry, or the usage would become negative).
+ * @q may be NULL.
  */
 errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 			  const void *inode, int64_t bytes);
 
-/* The largest number of blocks that e4l_quota_charge() changes. */
+/* The maximum number of blocks that e4l_quota_charge() changes. */
 #define QUOTA_TXN_BLOCKS QUOTA_TYPES
 
 /*

@@ -7,10 +7,10 @@
  * superblock's first 512 bytes, but the checksum is in the last four of 1024.
  * A device that writes 512 bytes at a time and loses power in between would
  * leave a superblock that the kernel refuses and that e2fsck replaces by a
- * backup, if there is one.  Therefore the checksum does not change: CRC-32C is
- * linear, and four unused bytes are chosen so that the checksum stays the same.
- * These bytes are the last four of s_last_mounted, a string that is usually
- * shorter (if it is not, the checksum is computed as usual).
+ * backup, if there is one.  Therefore the checksum must not change.  CRC-32C is
+ * linear, so four unused bytes can be chosen so that the checksum stays the
+ * same.  These bytes are the last four of s_last_mounted, which is usually a
+ * shorter string.  If the string uses them, the checksum is computed as usual.
  */
 #include "config.h"
 #include <string.h>
@@ -30,9 +30,9 @@ static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
 }
 
 /*
- * Finds the spare bits that change the checksum by @wanted.  Each spare bit
- * flips fixed bits of the checksum (@effect); the 32 effects are linearly
- * independent, so that elimination finds the only solution.
+ * Finds the spare bits that change the checksum by @wanted.  Spare bit i flips
+ * the bits effect[i] of the checksum.  The 32 effects are linearly independent,
+ * so elimination finds the only solution.
  */
 static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 {
@@ -86,10 +86,10 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 }
 
 /*
- * Reads or writes the whole block with the superblock, which is at byte 1024
- * for any block size: undo_io confuses block numbers if the block size of the
- * channel changes.  The other bytes of the block do not change, so that they
- * cannot tear.
+ * Reads or writes the superblock, which is at byte 1024 of the device, with the
+ * whole block around it.  The block size of the channel must not be changed,
+ * because undo_io would confuse block numbers.  The write does not change other
+ * bytes of the block, so that they cannot tear.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb)
@@ -118,7 +118,7 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	return err;
 }
 
-/* The number of bytes that the filesystem's channel has written. */
+/* Returns the number of bytes that the filesystem's channel has written. */
 static uint64_t bytes_written(ext2_filsys fs)
 {
 	io_stats stats = NULL;
@@ -157,8 +157,8 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 }
 
 /*
- * Checks that the superblock on the device is as the session has read or
- * written it last.
+ * Returns E4L_ET_NOT_OURS if the superblock on the device differs from the one
+ * that the session last read or wrote.
  */
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
@@ -187,7 +187,10 @@ static errcode_t write_super(struct e4l_journal *j,
 	return 0;
 }
 
-/* Marks the session on disk; e4l_super_unmark() removes the mark. */
+/*
+ * Sets needs_recovery or, if there is no journal, clears the valid state in the
+ * superblock on disk.  e4l_super_unmark() restores the superblock.
+ */
 errcode_t e4l_super_mark(struct e4l_journal *j)
 {
 	struct ext2_super_block sb = j->sb;

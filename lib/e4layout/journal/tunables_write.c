@@ -10,8 +10,8 @@
 #include "e4layout/tunables/tunables.h"
 
 /*
- * Frees the attribute block if it has no attributes, as the kernel does;
- * libext2fs keeps the block.
+ * Frees the attribute block if it has no attributes, as the kernel does.
+ * libext2fs would keep the block.
  */
 static errcode_t free_empty_block(ext2_filsys fs)
 {
@@ -39,7 +39,7 @@ static errcode_t free_empty_block(ext2_filsys fs)
 	return err;
 }
 
-/* The number of clusters in the EA inodes of the entries at @at. */
+/* Returns the number of clusters in the EA inodes of the entries at @at. */
 static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 {
 	const uint64_t cluster = (uint64_t)fs->blocksize *
@@ -63,8 +63,8 @@ static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 }
 
 /*
- * The number of clusters in the root directory's i_blocks that belong to EA
- * inodes. libext2fs has verified the entries.
+ * Sets *@clusters to the number of clusters in the root directory's i_blocks
+ * that belong to EA inodes.  libext2fs has verified the attribute entries.
  */
 static errcode_t count_value_inodes(ext2_filsys fs, uint64_t *clusters)
 {
@@ -102,8 +102,9 @@ out:
 }
 
 /*
- * Updates i_blocks: the kernel and e2fsck count EA inodes in i_blocks;
- * libext2fs, which creates and frees the EA inodes, does not.
+ * Updates i_blocks of the root directory, in which the kernel and e2fsck count
+ * EA inodes.  libext2fs creates and frees EA inodes, but does not count them.
+ * @before: number of clusters in EA inodes before the change.
  */
 static errcode_t follow_value_inodes(ext2_filsys fs, uint64_t before)
 {

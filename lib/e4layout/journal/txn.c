@@ -18,7 +18,7 @@ struct groups {
 	size_t n;
 };
 
-/* A moved inode, and the state of the group of @to before the move. */
+/* A moved inode.  @flags, @unused: of the group of @to, before the move. */
 struct moved {
 	ext2_ino_t from, to;
 	bool is_dir;
@@ -122,9 +122,9 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 }
 
 /*
- * Returns the content of block @blk, which is not 0, on the device, valid until
- * the next call.  The buffer is a cache, because callers examine most blocks
- * before they change them.
+ * Sets *@ret to the content of block @blk on the device, which is valid until
+ * the next call.  @blk must not be 0.  The buffer is a cache, because callers
+ * examine most blocks before they change them.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {
@@ -143,8 +143,8 @@ static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 }
 
 /*
- * Returns the content of block @blk with the changes of the transaction, valid
- * until the next call of read_device().
+ * Sets *@ret to the content of block @blk with the changes of the transaction.
+ * The content is valid until the next call of read_device().
  */
 static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 			       const void **ret)
@@ -276,7 +276,7 @@ static blk64_t group_end(ext2_filsys fs, dgrp_t group)
 	return ext2fs_group_last_block2(fs, group) + 1;
 }
 
-/* The part of @r that lies in the group of its first block. */
+/* Returns the part of @r that is in the group of its first block. */
 static struct range first_part(ext2_filsys fs, const struct range *r,
 			       dgrp_t *group)
 {
@@ -370,7 +370,10 @@ static errcode_t check_range(struct e4l_txn *t, const struct range *r)
 	return 0;
 }
 
-/* Checks that all clusters of @r are in use (@in_use) or that all are free. */
+/*
+ * If @in_use is true, checks that all clusters of @r are in use; otherwise,
+ * checks that all clusters of @r are free.
+ */
 static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 			    bool in_use)
 {
@@ -409,7 +412,10 @@ static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 	return err;
 }
 
-/* Marks @r as in use or free in memory, and updates counts and flags. */
+/*
+ * Marks the blocks of @r in memory as in use if @in_use is true, otherwise as
+ * free.  Updates the counts and flags of the groups.
+ */
 static void set_range(ext2_filsys fs, struct range r, bool in_use)
 {
 	dgrp_t group;
@@ -482,8 +488,9 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
 }
 
 /*
- * Checks that all blocks of the transaction are in use after its frees: a free
- * block must not be replayed, because it can get data before the next commit.
+ * Checks that all blocks that the transaction writes are in use after its
+ * frees.  A free block must not be replayed, because data can be written to it
+ * before the next commit.
  */
 static errcode_t check_blocks(struct e4l_txn *t,
 			      const struct txn_block *blocks)
@@ -498,7 +505,9 @@ static errcode_t check_blocks(struct e4l_txn *t,
 	return 0;
 }
 
-/* Applies the frees of the transaction in memory; undone after an error. */
+/*
+ * Applies the frees of the transaction in memory.  After an error, undoes them.
+ */
 static errcode_t apply_frees(struct e4l_txn *t,
 			     const struct txn_block *blocks)
 {
@@ -522,7 +531,10 @@ static errcode_t apply_frees(struct e4l_txn *t,
 
 /* ------------------------------------------------------- moving inodes */
 
-/* Changes the inode counts of @ino's group by @delta inodes in use. */
+/*
+ * Marks inode @ino as in use if @delta is 1, or as free if @delta is -1, and
+ * updates the counts of its group.
+ */
 static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 {
 	dgrp_t group = ext2fs_group_of_ino(fs, ino);
@@ -540,7 +552,8 @@ static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 
 /*
  * Extends the used part of the inode table of @ino's group to @ino.  Without
- * group checksums, the whole table is used: only e2fsck reads the two fields.
+ * group checksums, the whole table counts as used, and only e2fsck reads
+ * bg_itable_unused and EXT2_BG_INODE_UNINIT.
  */
 static void use_table(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -556,7 +569,10 @@ static void use_table(ext2_filsys fs, ext2_ino_t ino)
 	ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT);
 }
 
-/* Sets the checksums of both groups, which readers of inode tables verify. */
+/*
+ * Sets the checksums of the group descriptors of both inodes, because functions
+ * that read inode tables verify them.
+ */
 static void seal_groups_of(ext2_filsys fs, const struct moved *m)
 {
 	ext2fs_group_desc_csum_set(fs, ext2fs_group_of_ino(fs, m->from));
@@ -591,7 +607,7 @@ static errcode_t reserve_inode(struct e4l_txn *t, ext2_ino_t ino)
 			      ext2fs_inode_bitmap_loc(txn_fs(t), group));
 }
 
-/* Moves the bytes of @from to @to, and zeroes the old place. */
+/* Moves the bytes of @from to @to, and zeroes the bytes of @from. */
 static errcode_t move_bytes(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to)
 {
 	ext2_filsys fs = txn_fs(t);
