@@ -29,7 +29,7 @@ enum e4l_fix {
 	E4L_FIX_WRITE_BACKUPS,
 	E4L_FIX_CLEAR_JOURNAL_XATTR,	/* clearing the journal's i_file_acl */
 	E4L_FIX_SET_JOURNAL_INODE,	/* setting s_journal_inum to 8 */
-	/* clearing the resize inode; e2fsck -fy then makes it anew */
+	/* clearing the resize inode, after which e2fsck -fy makes a new one */
 	E4L_FIX_CLEAR_RESIZE_INODE,
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */
 	E4L_FIX_REPACK_ZERO,	/* a repack of trees */
@@ -42,12 +42,13 @@ enum e4l_fix {
 
 /* One finding. */
 struct e4l_finding {
-	const char *code;	/* static text that never changes: "inode-mode" */
+	/* static text such as "inode-mode", the same in all versions */
+	const char *code;
 	enum e4l_severity severity;
 	const char *text;	/* one sentence; valid during the callback */
 	/*
 	 * name of the problem in e2fsck's problem.h, static text such as
-	 * "PR_1_MODE"; or NULL
+	 * "PR_1_MODE"; NULL: e2fsck has no such problem
 	 */
 	const char *e2fsck;
 	enum e4l_fix fix;

@@ -11,13 +11,13 @@ extern "C" {
 
 /*
  * The locality of a directory: the inode-table blocks that hold its own inode
- * and the inodes of its entries, without ".." and subdirectories.
+ * and the inodes of its entries, except ".." and subdirectories.
  */
 struct e4l_dir_locality {
 	ext2_ino_t dir;
 	uint32_t inodes;		/* number of distinct inodes */
 	uint32_t itable_blocks;		/* number of distinct blocks */
-	uint32_t itable_blocks_ideal;	/* smallest possible number */
+	uint32_t itable_blocks_ideal;	/* smallest possible number of blocks */
 	uint64_t blocks;		/* blocks of the directory; 0: inline */
 	uint64_t spare_blocks;	/* blocks that E4L_REPACK_DIRS would free */
 	bool wants_index;		/* E4L_REPACK_DIRS would add an index */
@@ -52,12 +52,13 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 void e4l_names_free(struct e4l_names *names);
 
 /*
- * Makes an inode bitmap of @n_paths @paths and everything below them.  Paths
- * begin at the root of the filesystem, with or without '/'; symbolic links are
- * not followed.  The caller frees *@ret with ext2fs_free_inode_bitmap().
- * Memory: two bits for each inode of the filesystem.  Errors:  E4L_ET_NO_PATH,
- * E4L_ET_NOT_DIR, or the error of a damaged directory on a path, with the index
- * of the path in *@bad (may be NULL); E4L_ET_INTERRUPTED, ENOMEM.
+ * Makes an inode bitmap of the files @paths (@n_paths paths) and of all files
+ * below them.  Paths begin at the root of the filesystem, with or without '/';
+ * symbolic links are not followed.  The caller frees *@ret with
+ * ext2fs_free_inode_bitmap().  Memory: up to four bits for each inode of the
+ * filesystem.  Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or the error of a
+ * damaged directory on a path, with the index of the path in *@bad (may be
+ * NULL); E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
 		      size_t *bad, ext2fs_inode_bitmap *ret);

@@ -11,7 +11,8 @@
  *  - The library never prints and never exits.  Functions that can fail return
  *    an errcode_t (0 is success); e4l_detail() returns where the failure
  *    happened.
- *  - Functions do not change the caller's ext2_filsys, unless they say so.
+ *  - Functions do not change the caller's ext2_filsys, unless their comments
+ *    say so.
  *  - e4l_open() opens a filesystem safely.  Functions that change an existing,
  *    unmounted filesystem check the filesystem for errors first.
  *  - Structs of options and results end in reserved members, so that the

@@ -29,8 +29,8 @@ errcode_t e4l_free_space(struct e4l *e,
 #define E4L_FREE_BUCKETS 48
 
 /*
- * Free extents ("runs") by length: bucket[i] counts the free extents of 2^i to
- * 2^(i+1)-1 blocks.
+ * Free extents ("runs") by length.  bucket[i] counts the free extents of 2^i to
+ * 2^(i+1)-1 blocks; the last bucket also counts longer ones.
  */
 struct e4l_free_histogram {
 	uint64_t blocks;

@@ -70,8 +70,11 @@ struct e4l_model_options {
 	 * reported as worst files nor passed to file().
 	 */
 	uint64_t min_extents;
-	size_t max_damaged;	/* largest number of damages to report */
-	/* Called for each file in inode order; see e4l_scan_ops.piece. */
+	size_t max_damaged;	/* largest number of damage reports */
+	/*
+	 * Called for each file, in inode order.  A result other than 0 ends the
+	 * scan with that result.  May be NULL.
+	 */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
@@ -101,12 +104,12 @@ struct e4l_worst_file {
 };
 
 struct e4l_group_row {
-	uint64_t blocks;		/* fewer in the last group */
-	/* free extents are split at group boundaries */
+	uint64_t blocks;		/* size of the group */
+	/* counts free extents as if they were split at group boundaries */
 	struct e4l_free_histogram free_space;
 	uint32_t inodes_used;		/* from the group descriptor */
 	uint32_t unused_inodes_read_by_fsck;
-	/* for files whose inode is in the group */
+	/* these members count the files whose inodes are in the group */
 	uint64_t files, directories;
 	uint64_t fragmented, extents, fragments, ideal_extents;
 	uint64_t reserved[2];
@@ -119,7 +122,7 @@ struct e4l_model {
 		uint64_t directories;
 		/* files with more fragments than logical runs */
 		uint64_t fragmented;
-		/* sums of struct e4l_file_score */
+		/* sums of the members of struct e4l_file_score */
 		uint64_t blocks;
 		uint64_t unwritten_blocks;
 		uint64_t extents;
@@ -138,7 +141,7 @@ struct e4l_model {
 	} files;
 	struct {
 		uint64_t count;			/* directories read */
-		/* sums of struct e4l_dir_locality */
+		/* sums of the members of struct e4l_dir_locality */
 		uint64_t inodes;
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
@@ -165,7 +168,7 @@ struct e4l_model {
 	} peers;
 	struct e4l_worst_file *worst;	/* sorted, the worst first */
 	size_t n_worst;
-	struct e4l_damage *damaged;	/* the first @max_damaged damages */
+	struct e4l_damage *damaged; /* the first damages, up to max_damaged */
 	size_t n_damaged;
 	uint64_t damaged_count;		/* number of all damages */
 	struct e4l_group_row *groups;	/* NULL unless requested */

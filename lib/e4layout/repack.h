@@ -26,9 +26,9 @@ extern "C" {
 /* Copy no data: only extent trees are improved. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
- * Also move immutable files and swap files.  Without these flags, they are
- * skipped: boot loaders record the blocks of immutable files, and hibernation
- * records the blocks of swap files.
+ * Also move immutable files and swap files.  Without these flags, such files
+ * are skipped, because boot loaders record the blocks of immutable files, and
+ * hibernation records the blocks of swap files.
  */
 #define E4L_REPACK_MOVE_IMMUTABLE 0x0040
 #define E4L_REPACK_MOVE_SWAP	0x0080
@@ -45,8 +45,9 @@ extern "C" {
 /* Plan only: nothing is written, and @e may be open for reading. */
 #define E4L_REPACK_DRY_RUN	0x0400
 /*
- * Only with E4L_REPACK_DRY_RUN: other programs write to the filesystem.  Files
- * with inconsistent metadata are skipped and do not end the run.
+ * Only valid with E4L_REPACK_DRY_RUN.  Other programs may write to the
+ * filesystem during the run: files with inconsistent metadata are skipped and
+ * do not end the run.
  */
 #define E4L_REPACK_CHANGING	0x0800
 
@@ -166,7 +167,7 @@ enum e4l_skip {
 	E4L_SKIP_EXECUTED,	/* the file is executed, or in use as swap */
 	E4L_SKIP_LEASED,
 	E4L_SKIP_CHANGED,	/* renamed or removed */
-	E4L_SKIP_HIDDEN,	/* below another mount */
+	E4L_SKIP_HIDDEN,	/* hidden by another mount */
 	E4L_SKIP_PERMISSION,
 	E4L_SKIP_NOT_OPENED,
 	E4L_SKIP_NOT_MAPPED,	/* the kernel does not report the extents */
@@ -188,11 +189,11 @@ enum e4l_skip {
 	E4L_SKIP_REASONS
 };
 
-/* The kind of a skipped object; e4l_skipped.saved counts the unit after ";". */
+/* The kind of a skipped object, and the unit of e4l_skipped.saved. */
 enum e4l_skip_kind {
-	E4L_SKIP_FILE,		/* a file; extents (or fragments) */
-	E4L_SKIP_DIR,		/* a directory; blocks of the directory */
-	/* the inodes of a directory's files; inode-table blocks */
+	E4L_SKIP_FILE,	/* a file; saved counts extents (or fragments) */
+	E4L_SKIP_DIR,		/* a directory; saved counts its blocks */
+	/* the inodes of a directory's files; saved counts inode-table blocks */
 	E4L_SKIP_INODES,
 	E4L_SKIP_KINDS
 };
@@ -207,7 +208,8 @@ struct e4l_skipped {
 /* The layout of a filesystem, or of the selected inodes. */
 struct e4l_layout {
 	uint64_t files;			/* of any type */
-	uint64_t fragmented_files;	/* more fragments than logical runs */
+	/* files with more fragments than logical runs */
+	uint64_t fragmented_files;
 	uint64_t extents, fragments;
 	uint64_t excess_fragments;	/* fragments beyond one per logical
 					   run */
@@ -230,7 +232,7 @@ struct e4l_repack_cost {
 	uint64_t dir_blocks;		/* blocks of rebuilt directories */
 	uint64_t inodes;		/* renumbered inodes */
 	uint64_t transactions;
-	uint64_t discarded_blocks;	/* in a plan: upper bound */
+	uint64_t discarded_blocks;	/* in @planned: an upper bound */
 	uint64_t reserved[2];
 };
 

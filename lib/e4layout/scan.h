@@ -58,7 +58,8 @@ struct e4l_scan_ops {
 	/* Called for damage, before the piece of the inode; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	/*
-	 * Called when the scan has finished @group of @groups; may be NULL.
+	 * Called as the scan proceeds; all groups before @group are finished.
+	 * At the end, @group is @groups.  May be NULL.
 	 */
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void (*reserved[4])(void);

@@ -65,7 +65,7 @@ struct e4l_entry {
 	 */
 	const struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
-	bool from_ext4;		/* crtime to projid are valid */
+	bool from_ext4;	/* the members from crtime to projid are valid */
 	struct e4l_time crtime;
 	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL that users can set */
 	uint32_t generation;
@@ -87,14 +87,14 @@ errcode_t e4l_tree_new(struct e4l_tree **ret);
 void e4l_tree_free(struct e4l_tree *t);
 
 /*
- * Adds @name of @len bytes to the directory @parent.  *@id is the new entry.
- * If the name exists already, e4l_populate_plan() fails, not e4l_tree_add().
- * Memory: 104 bytes and the name.  Errors:  E4L_ET_NAME_TOO_LONG,
- * E4L_ET_BAD_NAME (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR,
- * E4L_ET_BAD_ARGUMENT (wrong mode or stretches), E4L_ET_BAD_SYMLINK,
- * E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION,
- * ENOMEM.  After an error, the tree is unchanged, and e4l_tree_where() returns
- * the path.
+ * Adds @name of @len bytes to the directory @parent.  Sets *@id to the number
+ * of the new entry.  Does not test whether the name exists already;
+ * e4l_populate_plan() does.  Memory: 104 bytes and the name.  Errors:
+ * E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, ".", "..", or with '/'),
+ * E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong mode or stretches),
+ * E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT,
+ * E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION, ENOMEM.  After an error, the tree is
+ * unchanged, and e4l_tree_where() returns the path.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
@@ -115,8 +115,9 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
 
 /*
- * Finds @name of @len bytes in the directory @parent:  *@id is the entry, or 0
- * if the directory has no such entry.  Errors:  E4L_ET_NOT_DIR, ENOMEM.
+ * Finds @name of @len bytes in the directory @parent.  Sets *@id to the number
+ * of the entry, or to 0 if the directory has no such entry.  Errors:
+ * E4L_ET_NOT_DIR, ENOMEM.
  */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id);

@@ -77,7 +77,7 @@ struct e4l_tunable {
 	const char *name;
 	const char *value;
 	bool valid;		/* known, and the value is in range */
-	uint32_t number;	/* if @valid */
+	uint32_t number;	/* only if @valid is true */
 };
 
 /*
@@ -107,8 +107,8 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 
 /*
  * Makes the changes of @spec: "name=value" or "^name" (remove), separated by
- * commas.  Removing a tunable that is not set is no error.  Unknown names are
- * refused unless @force is true.  Errors:  E4L_ET_TUNABLE_UNKNOWN,
+ * commas.  Removing a tunable that is not set is not an error.  Unknown names
+ * are refused unless @force is true.  Errors:  E4L_ET_TUNABLE_UNKNOWN,
  * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG,
  * E4L_ET_TUNABLE_TWICE, ENOMEM.  After an error, *@where points to the refused
  * change in @spec, and @t has all changes before the refused one.
@@ -117,11 +117,11 @@ errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
 
 /*
- * Reads the tunables of @e's filesystem.  Without the attribute, *@ret is
- * empty.  The caller frees *@ret with e4l_tunables_free().  The set includes
- * unknown tunables and invalid values.  Errors, with *@ret NULL:
- * E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE, ENOMEM,
- * and those of libext2fs.
+ * Reads the tunables of @e's filesystem.  If the filesystem has no attribute
+ * with tunables, *@ret is an empty set.  The caller frees *@ret with
+ * e4l_tunables_free().  The set includes unknown tunables and invalid values.
+ * Errors, with *@ret NULL: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX,
+ * E4L_ET_TUNABLE_TWICE, ENOMEM, and those of libext2fs.
  */
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 

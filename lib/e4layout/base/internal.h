@@ -33,7 +33,8 @@ struct e4l {
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
-	errcode_t (*guard)(void *priv);	/* may be NULL */
+	/* see e4l_set_guard(); NULL: no guard */
+	errcode_t (*guard)(void *priv);
 	void *guard_priv;
 	/* the original of a copy made by e4l_overlay_new(); NULL: not a copy */
 	struct e4l *over;

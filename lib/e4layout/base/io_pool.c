@@ -12,9 +12,9 @@
  * A gap between two wanted blocks is read if the transfer takes no longer than
  * another request.  On an SSD with 1.2 GB/s and 12 us per request (queue depth
  * 16), the break-even gap is 14 KiB; with warm caches, less than 8 KiB.  On a
- * disk, a short seek and the rotational delay take as long as 800 KiB of
- * transfer, but the disk can reorder queued requests and serve many of them in
- * one revolution, so that reading large gaps does not pay.
+ * rotating disk, a short seek and the rotational delay take as long as 800 KiB
+ * of transfer, but the disk can reorder queued requests and serve many of them
+ * in one revolution, so that reading large gaps does not pay.
  */
 struct e4l_reading e4l_reading_for(bool rotates)
 {
@@ -66,7 +66,10 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 	return err;
 }
 
-/* unix_io allocates its cache again if the block size changes. */
+/*
+ * Changes the block size and changes it back, because unix_io allocates its
+ * cache again if the block size changes.
+ */
 errcode_t e4l_renew_buffers(io_channel io)
 {
 	unsigned int size = io->block_size;

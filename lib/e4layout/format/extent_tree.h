@@ -13,13 +13,13 @@
  * Kinds of tokens.  The content of a node is a list of tokens in logical order.
  */
 enum e4l_token_kind {
-	TOKEN_INODE,		/* scan: start of an inode */
+	TOKEN_INODE,		/* used by read/scan.c: start of an inode */
 	TOKEN_WRITTEN,		/* @arg written blocks at @pblk */
 	TOKEN_UNWRITTEN,
 	TOKEN_NODE,		/* an unread tree block */
-	TOKEN_TREE,		/* scan: a tree block that was read */
+	TOKEN_TREE,	/* used by read/scan.c: a tree block that was read */
 	TOKEN_DAMAGE,		/* an invalid entry */
-	TOKEN_END,		/* scan: end of a list of tokens */
+	TOKEN_END,	/* used by read/scan.c: end of a list of tokens */
 };
 
 struct e4l_token {

@@ -16,7 +16,7 @@
 #define JBD2_SUPER_BYTES	1024
 #define JBD2_MIN_BLOCKS		1024u	/* shorter journals are not supported */
 #define JBD2_DEFAULT_FC_BLOCKS	256u	/* if s_num_fc_blks is 0 */
-#define JBD2_CRC32C		4	/* s_checksum_type */
+#define JBD2_CRC32C		4	/* value of s_checksum_type */
 
 enum jbd2_blocktype {
 	JBD2_DESCRIPTOR = 1,
@@ -25,9 +25,9 @@ enum jbd2_blocktype {
 	JBD2_SUPER_V2 = 4,
 };
 
-/* s_feature_compat */
+/* flags in s_feature_compat */
 #define JBD2_COMPAT_CHECKSUM	0x1u
-/* s_feature_incompat */
+/* flags in s_feature_incompat */
 #define JBD2_REVOKE		0x1u
 #define JBD2_64BIT		0x2u
 #define JBD2_ASYNC_COMMIT	0x4u

@@ -30,8 +30,9 @@ size_t e4l_own_backups(ext2_filsys fs, dgrp_t group, struct e4l_own_run *runs);
 
 /*
  * Lists the runs of e4l_own_backups(), the bitmaps and the inode table of
- * @group, which may be in other groups, and, for group 0, the MMP block.
- * Returns the number of runs; no run is empty.
+ * @group, and, for group 0, the MMP block.  With flex_bg, the bitmaps and the
+ * inode table of a group can be in another group.  Returns the number of runs;
+ * no run is empty.
  */
 size_t e4l_own_blocks(ext2_filsys fs, dgrp_t group, struct e4l_own_run *runs);
 

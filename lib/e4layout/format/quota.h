@@ -13,7 +13,8 @@
 #define QUOTA_BLOCK		1024u
 #define QUOTA_ROOT_BLOCK	1
 #define QUOTA_VERSION		1		/* version of vfsv1 */
-#define QUOTA_HEADER_BYTES	16	/* header of a block of entries */
+/* size of the header of a block of entries */
+#define QUOTA_HEADER_BYTES	16
 #define QUOTA_ENTRY_BYTES	72
 #define QUOTA_PER_BLOCK		((QUOTA_BLOCK - QUOTA_HEADER_BYTES) / \
 				 QUOTA_ENTRY_BYTES)
@@ -26,7 +27,10 @@
 #define QUOTA_AT_BLOCKS		20	/* number of blocks in the file */
 #define QUOTA_AT_FREE_BLOCK	24	/* first unused block */
 #define QUOTA_AT_FREE_ENTRY	28	/* first block with an unused entry */
-/* Offsets in a block of entries, and in an entry. */
+/*
+ * Offset of the number of entries in a block of entries, and offsets in an
+ * entry.
+ */
 #define QUOTA_AT_ENTRIES	8
 #define QUOTA_AT_ID		0
 #define QUOTA_AT_INODES		24

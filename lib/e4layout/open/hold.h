@@ -15,7 +15,7 @@ struct e4l_hold {
 	/* @device and @e2fs_name, quoted for a shell */
 	char *device_word, *e2fs_words;
 	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: to the end */
-	bool empty;		/* an empty file */
+	bool empty;		/* the image is an empty file */
 	struct e4l_in_use *in_use;
 	/* other users at the time of e4l_hold_new() */
 	struct e4l_in_use_by others;

@@ -82,7 +82,9 @@ errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
-/* e4l_names_wanted() and e4l_names_entry(), for e4l_dirs_read(). */
+/*
+ * The callbacks e4l_names_wanted() and e4l_names_entry(), for e4l_dirs_read().
+ */
 extern const struct e4l_dirs_ops e4l_names_ops;
 /* Returns how many inodes of the last e4l_names_want() have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);

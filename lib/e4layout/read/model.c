@@ -159,7 +159,7 @@ static void add_peers(struct e4l_model *m, const struct e4l_piece *p,
 	bool reg = LINUX_S_ISREG(p->inode->i_mode);
 
 	if (p->inode->i_flags & EXT4_EA_INODE_FL)
-		return;		/* the inode has no path */
+		return;		/* other programs cannot open EA inodes */
 	if (reg || LINUX_S_ISDIR(p->inode->i_mode)) {
 		m->peers.filefrag_extents += s->filefrag_extents;
 		m->peers.filefrag_fragmented += s->filefrag_extents > 1;

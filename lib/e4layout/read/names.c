@@ -17,7 +17,10 @@
 #include "e4layout/format/dirent.h"
 #include "dirs.h"
 
-/* A path has at most PATH_MAX bytes, and each component at least two. */
+/*
+ * A path has at most PATH_MAX bytes, and each component, with its '/', has at
+ * least two.
+ */
 #define MAX_LEVELS 2048
 #define MAX_PATH_BYTES (MAX_LEVELS * (EXT2_NAME_LEN + 1) + 1)
 

@@ -22,8 +22,8 @@
 #define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
 #define AHEAD_CHUNKS	16		/* number of announced chunks */
 /*
- * A unit test defines SCAN_LIMITS and small values, to test code that otherwise
- * only huge files reach.
+ * A test compiles this file with SCAN_LIMITS and small values, to reach code
+ * that otherwise only huge files reach.
  */
 #ifndef SCAN_LIMITS
 /* maximum bytes of tree blocks read at once */
@@ -476,7 +476,8 @@ static size_t collect_nodes(struct job *job)
 			inode = *t;
 			seed = inode_seed(job, &inode);
 		} else if (t->kind == TOKEN_TREE && t->arg && !t->level) {
-			w.depth--; /* the list contains only data extents */
+			/* skip the list, which has only data extents */
+			w.depth--;
 		}
 		if (t->kind != TOKEN_NODE)
 			continue;

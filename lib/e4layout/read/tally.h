@@ -32,8 +32,8 @@ struct e4l_tally_dir {
 	 * extents
 	 */
 	bool stays;
-	bool begun;			/* began in an earlier batch */
-	bool last;			/* ends in this batch */
+	bool begun;	/* the directory began in an earlier batch */
+	bool last;			/* the directory ends in this batch */
 };
 
 struct e4l_tally {
