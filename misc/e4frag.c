@@ -21,13 +21,13 @@
 #define MAX_TOP		1000000
 
 /*
- * malloc() maps each block of at least this size separately, so that free()
- * returns the block to the kernel.
+ * Minimum size of a block that malloc() maps separately, so that free() returns
+ * the block to the kernel.
  */
 #define LARGE_BYTES	(128 << 10)
 
 /*
- * Maximum number of damaged structures that a report lists.  All of them are
+ * Maximum number of damaged structures that a report lists; all of them are
  * counted.
  */
 #define DAMAGED_IN_TEXT	10
@@ -107,7 +107,10 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
-/* Whether a report is made: --files prints a list of files instead. */
+/*
+ * Returns whether a report is made.  With --files, a list of files is printed
+ * instead.
+ */
 static bool has_report(const struct e4frag *frag)
 {
 	if (frag->files || frag->table)
@@ -117,8 +120,8 @@ static bool has_report(const struct e4frag *frag)
 }
 
 /*
- * Returns how many tree blocks zeroing could save: after zeroing, a file can
- * have only one extent for each logical run.
+ * Returns the number of tree blocks that zeroing could save.  After zeroing, a
+ * file can consist of one extent for each logical run.
  */
 static uint64_t spare_tree(const struct e4frag *frag,
 			   const struct e4l_file_score *score)
@@ -129,7 +132,10 @@ static uint64_t spare_tree(const struct e4frag *frag,
 	return score->tree_blocks > least ? score->tree_blocks - least : 0;
 }
 
-/* Counts what a repack could improve. Block-mapped files are never repacked. */
+/*
+ * Counts what a repack could improve in a file.  Block-mapped files are never
+ * repacked.
+ */
 static void count_improvable(struct e4frag *frag,
 			     const struct e4l_piece *piece,
 			     const struct e4l_file_score *score)
@@ -221,7 +227,10 @@ static errcode_t build_model(struct e4frag *frag)
 	return err;
 }
 
-/* Returns how many of the worst files have excess extents. */
+/*
+ * With --sort=excess, returns the number of worst files that have excess
+ * extents; otherwise, returns the number of worst files.
+ */
 static size_t count_worst(const struct e4frag *frag)
 {
 	size_t n = frag->model.n_worst;
@@ -302,8 +311,8 @@ static bool report(const struct e4frag *frag)
 }
 
 /*
- * Refuses --prometheus for a subtree: its metrics would be mistaken for metrics
- * of the filesystem.
+ * Refuses --prometheus for a subtree, because the metrics would be mistaken for
+ * metrics of the whole filesystem.
  */
 static bool is_whole(const struct e4frag *frag)
 {
@@ -325,8 +334,8 @@ static bool is_same_file(const struct stat *a, const char *path)
 }
 
 /*
- * Whether @file may be replaced: it must be neither an input file nor attached
- * to a device.  replace_file() makes all other checks.
+ * Returns false, after printing an error, if @file is an input file or attached
+ * to a loop device.  replace_file() checks everything else.
  */
 static bool can_replace(const struct e4frag *frag, const char *file)
 {
@@ -369,7 +378,10 @@ static int run(struct e4frag *frag, const char *target)
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 
-/* Checks that at most one format of output is requested. */
+/*
+ * Returns false, after printing an error, if more than one output format is
+ * requested.
+ */
 static bool are_together(const struct e4frag *frag)
 {
 	if (frag->table && frag->args.json) {

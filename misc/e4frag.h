@@ -16,7 +16,7 @@
 struct e4frag {
 	/* options */
 	struct args_common args;	/* must be first: see support/args.h */
-	unsigned int files_form;	/* form of --files */
+	unsigned int files_form;	/* index of the word of --files */
 	bool files, table, groups, map, by_dir;
 	const char *prometheus;		/* a file, or "-"; NULL: no metrics */
 	const char *html, *compare;	/* files; NULL: not given */
@@ -31,7 +31,8 @@ struct e4frag {
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
 	struct json_line line;		/* a line of --files */
-	struct dirs *dirs;		/* NULL: not requested */
+	/* sums by directory; NULL: not requested */
+	struct dirs *dirs;
 	bool failure_said;
 	/* results */
 	struct e4l_model model;
@@ -39,16 +40,16 @@ struct e4frag {
 	/* the report to compare with, or NULL */
 	json_t *before;
 	bool before_cut; /* some paths in @before are truncated */
-	/* number of the model's worst files that have excess extents */
+	/* number of files in the table of worst files */
 	size_t n_worst;
 	struct {
-		/* what a repack could save at most */
+		/* the most that a repack could save */
 		uint64_t files, fragments, tree_blocks;
 	} improvable;
 	struct {
 		uint64_t count, blocks, spare_blocks;
-	} sparse;			/* sparse directories: see
-					 * e4l_dir_locality */
+	/* sparse directories (see e4l_dir_locality) */
+	} sparse;
 	/* large directories without an index, except sparse ones */
 	uint64_t linear;
 	struct {
@@ -60,8 +61,8 @@ struct e4frag {
 extern const char *const e4frag_sorts[];
 
 /*
- * Functions that print paths return false if there was no memory for a path;
- * inode numbers are printed then.
+ * If there is no memory for a path, the functions that print paths print the
+ * inode number instead, and return false.
  */
 
 /* Prints the text summary to @out. */
@@ -80,30 +81,33 @@ bool e4frag_print_json(const struct e4frag *frag);
 json_t *e4frag_report(const struct e4frag *frag);
 
 /*
- * Reads the report of --compare before the run.  Returns false after printing
- * an error.
+ * Reads the report of --compare, if given.  Call this function before the
+ * filesystem is read.  Returns false after printing an error.
  */
 bool e4frag_begin_html(struct e4frag *frag);
 
-/* Replaces the HTML page. Returns false after printing an error. */
+/*
+ * Writes the HTML page to the file of --html.  Returns false after printing an
+ * error.
+ */
 bool e4frag_write_html(const struct e4frag *frag);
 
 /* Prints one line of --files. Returns false after printing an error. */
 bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);
 
 /*
- * Prints the metrics, or replaces the file of --prometheus.  Returns false
- * after printing an error.
+ * Prints the metrics to stdout, or writes them to the file of --prometheus.
+ * Returns false after printing an error.
  */
 bool e4frag_print_prometheus(const struct e4frag *frag);
 
 /*
- * Whether the file of --prometheus has a valid name.  Otherwise prints an
- * error.
+ * If the file of --prometheus has an invalid name, prints an error and returns
+ * false.
  */
 bool e4frag_can_write_prometheus(const struct e4frag *frag);
 
-/* Returns the number of used inodes in the superblock. */
+/* Returns the number of used inodes according to the superblock. */
 static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)
 {
 	const struct ext2_super_block *sb = frag->target.fs->super;

@@ -45,8 +45,8 @@ static const char *const map_keys[] = {
 };
 
 /*
- * Returns the members @keys of @from, which must be numbers.  NULL: a member is
- * missing.
+ * Returns a copy of the members @keys of @from.  Returns NULL if a member is
+ * missing or is not a number.
  */
 static json_t *numbers(const json_t *from, const char *const *keys)
 {
@@ -63,8 +63,8 @@ static json_t *numbers(const json_t *from, const char *const *keys)
 }
 
 /*
- * Returns up to @max elements of the array @from, with the members @keys only.
- * NULL: a member is missing.
+ * Returns a copy of up to @max elements of the array @from, with only the
+ * members @keys.  Returns NULL if a member is missing or is not a number.
  */
 static json_t *rows(const json_t *from, const char *const *keys, size_t max)
 {
@@ -114,7 +114,10 @@ static json_t *free_space_object(const json_t *from)
 
 /* ---------------------------------------------------------------------- map */
 
-/* Returns one number for each cell. */
+/*
+ * Returns a copy of @from, an array of one number for each cell.  NULL if @from
+ * is invalid.
+ */
 static json_t *state_array(const json_t *from, size_t cells)
 {
 	json_t *to = json_array(), *value;
@@ -135,7 +138,7 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* Whether the numbers of cells and groups are consistent. */
+/* Returns whether the numbers of cells and groups of @map are consistent. */
 static bool is_divided(const json_t *map)
 {
 	uint64_t groups = number_of(map, "groups");

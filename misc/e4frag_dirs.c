@@ -2,12 +2,12 @@
 /*
  * Sums by directory:
  *
- *  1. directories are read before the model is built: this makes a row for each
- *     directory, and maps each inode to the row of its directory;
- *  2. the model's callback adds files to rows;
- *  3. rows are added to their parents' rows, beginning with rows without
- *     subdirectories, so that a cycle cannot make the sums endless;
- *  4. the worst rows are selected, and get their paths.
+ *  1. The directories are read before the model is built.  This makes a row for
+ *     each directory, and maps each inode to the row of its directory.
+ *  2. The model's callback adds each file to the row of its directory.
+ *  3. Each row is added to the row of its parent, beginning with rows without
+ *     subdirectories.  Rows in a cycle are never added, so that this step ends.
+ *  4. The worst rows are selected, and their paths are determined.
  */
 #include "config.h"
 #include <errno.h>
@@ -24,12 +24,15 @@ struct dirs {
 	struct e4l *e;
 	struct subtree *rows;		/* sorted by inode number */
 	size_t n_rows;
-	/* by inode, in units: index of the directory's row plus 1; 0: none */
+	/*
+	 * for each inode, 1 + the row of its directory, or 0 if the directory
+	 * is unknown; in units of UNIT_INODES inodes
+	 */
 	uint32_t **in;
 	size_t n_units;
 	/* row of the directory whose entries are being read */
 	size_t last;
-	struct e4l_dirs *reader;	/* reader of phase 1 */
+	struct e4l_dirs *reader;	/* reads the entries in step 1 */
 	/* results */
 	uint32_t *worst;		/* row numbers */
 	size_t n_worst;
@@ -39,8 +42,9 @@ struct dirs {
 /* ----------------------------------------------------------- rows of inodes */
 
 /*
- * Returns a pointer to the row number of @ino.  @make: allocates the unit of
- * @ino if necessary.  NULL: the unit does not exist, or no memory.
+ * Returns a pointer to the row number of @ino.  If the unit of @ino does not
+ * exist, allocates it if @make is true, and otherwise returns NULL.  Also
+ * returns NULL if there is no memory.
  */
 static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 {
@@ -51,7 +55,10 @@ static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 	return *unit ? &(*unit)[(ino - 1) % UNIT_INODES] : NULL;
 }
 
-/* Returns the row of the directory that contains @ino; NULL: none. */
+/*
+ * Returns the row of the directory that contains @ino, or NULL if it is
+ * unknown.
+ */
 static struct subtree *parent_of(struct dirs *d, ext2_ino_t ino)
 {
 	uint32_t *row = row_of(d, ino, false);
@@ -66,8 +73,8 @@ static struct subtree *find_row(struct dirs *d, ext2_ino_t ino)
 }
 
 /*
- * An inode with several names belongs to the directory with the smallest inode
- * number.
+ * Assigns the inode of @entry to the row of its directory.  An inode with
+ * several names is assigned to the directory with the smallest inode number.
  */
 static errcode_t on_entry(const struct e4l_dirent *entry, void *priv)
 {
@@ -174,8 +181,8 @@ static void add_row(struct subtree *to, const struct subtree *row)
 }
 
 /*
- * Adds each row to the row of its parent.  @done has room for the number of
- * each row.
+ * Adds each row to the row of its parent.  @done must have space for the
+ * numbers of all rows.
  */
 static void add_up(struct dirs *d, uint32_t *done)
 {

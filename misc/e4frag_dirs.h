@@ -7,9 +7,9 @@
 
 /*
  * Sums over a directory and everything below it.  A file with several names
- * counts in the directory of the name that e4l_names_path() returns.  In a
- * damaged filesystem, directories that are not connected to the root also
- * count.
+ * counts only in the directory of the name that e4l_names_path() returns.  In a
+ * damaged filesystem, directories that cannot be reached from the root
+ * directory are also counted.
  */
 struct subtree {
 	ext2_ino_t ino;
@@ -22,10 +22,12 @@ struct subtree {
 struct dirs;
 
 /*
- * Reads all directories, or the directories in @only (NULL: all), to learn the
- * directory of each file.  Memory: 4 bytes for each inode, allocated for 1024
- * inodes at a time if one of them is used, and 56 bytes for each directory; in
- * dirs_finish() 8 bytes more for each directory.
+ * Reads all directories, or the directories in @only if @only is not NULL, to
+ * find the directory of each file.
+ *
+ * Memory: 56 bytes for each directory, and 4 bytes for each inode in units of
+ * 1024 inodes, of which only units with a used inode are allocated.
+ * dirs_finish() needs 8 more bytes for each directory.
  */
 errcode_t dirs_new(struct e4l *e, ext2fs_inode_bitmap only, struct dirs **ret);
 
@@ -34,14 +36,15 @@ void dirs_piece(struct dirs *d, const struct e4l_piece *piece,
 		const struct e4l_file_score *score);
 
 /*
- * Call this function after e4l_model_build().  Adds the sums of directories to
- * the sums of their parents, and keeps the @top worst subtrees.
+ * Adds the sums of each directory to the sums of its parent, and keeps the @top
+ * worst subtrees.  Call this function after e4l_model_build().
  */
 errcode_t dirs_finish(struct dirs *d, enum e4l_sort sort, size_t top);
 
 /*
- * dirs_count() returns the number of kept subtrees; dirs_at() returns subtree
- * number @i; dirs_path() returns its path, or NULL if the path is unknown.
+ * dirs_count() returns the number of kept subtrees.  dirs_at() returns subtree
+ * number @i; dirs_path() returns the path of that subtree, or NULL if the path
+ * is unknown.
  */
 size_t dirs_count(const struct dirs *d);
 const struct subtree *dirs_at(const struct dirs *d, size_t i);

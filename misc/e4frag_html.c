@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --html: the report with charts as one page. */
+/* --html: writes the report and charts as one HTML page. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,10 @@
 #include "support/text.h"
 #include "e4frag_page.h"
 
-/* the files of misc/e4frag_page as one string, with three marks to replace */
+/*
+ * The files of misc/e4frag_page as one string, which contains three marks that
+ * put_page() replaces.
+ */
 static const char template[] =
 #include "e4frag_template.h"
 ;
@@ -25,7 +28,10 @@ json_t *page_path(const char *path, bool *cut)
 	if (len <= PAGE_PATH_BYTES)
 		return json_string(path);
 	*cut = true;
-	/* There is a slash: an escaped name has at most 4 * 255 bytes. */
+	/*
+	 * This part of the path contains a slash, because an escaped file name
+	 * has at most 4 * 255 bytes.
+	 */
 	path = strchr(path + len - PAGE_PATH_BYTES, '/');
 	if (asprintf(&end, "...%s", path ? path : "") < 0)
 		return NULL;
@@ -72,8 +78,8 @@ static errcode_t draw_piece(const struct e4l_piece *piece, void *priv)
 }
 
 /*
- * Returns the extents of a file to draw.  Extents that cannot be read are
- * omitted.
+ * Returns the extents of file @ino for the chart.  Extents that cannot be read
+ * are omitted.
  */
 static json_t *drawn_object(const struct e4frag *frag, ext2_ino_t ino)
 {
@@ -133,7 +139,10 @@ static json_t *directories_array(const struct e4frag *frag, bool *cut)
 
 /* --------------------------------------------------------------------- data */
 
-/* Returns a copy of the report that is limited to the contents of a page. */
+/*
+ * Returns a copy of @frag with the lists limited to the maximum lengths for a
+ * page.
+ */
 static struct e4frag bounded(const struct e4frag *frag)
 {
 	struct e4frag page = *frag;
@@ -192,7 +201,7 @@ static json_t *data_object(const struct e4frag *frag, bool text_cut)
 
 /* --------------------------------------------------------------------- page */
 
-/* Escapes text for elements and attributes of HTML. */
+/* Writes text for an element or attribute of HTML. */
 static void put_escaped(FILE *out, const char *text, size_t len)
 {
 	for (; len; text++, len--)
@@ -215,8 +224,8 @@ static void put_escaped(FILE *out, const char *text, size_t len)
 }
 
 /*
- * Writes JSON into a script element: '<' is escaped, which JSON permits in
- * strings.
+ * Writes JSON into a script element.  JSON permits the escaped form of '<',
+ * which cannot end the element.
  */
 static void put_data(FILE *out, const char *json)
 {
@@ -267,7 +276,10 @@ static void put_page(FILE *out, const struct page *page)
 	fputs(at, out);
 }
 
-/* Makes the text report, up to the last line that fits into the page. */
+/*
+ * Makes the text report.  If the report is too long for the page, cuts it at
+ * the end of a line.
+ */
 static bool make_text(const struct e4frag *frag, struct page *page)
 {
 	struct e4frag shown = bounded(frag);

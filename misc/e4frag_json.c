@@ -139,8 +139,8 @@ static json_t *groups_array(const struct e4l_model *m)
 }
 
 /*
- * Writes buckets up to the last one that is not empty.  @min and @max are the
- * keys of a bucket's limits, @counted is the key of its count.
+ * Writes the buckets up to the last bucket that is not empty.  @min and @max
+ * are the keys of a bucket's limits, and @counted is the key of its count.
  */
 static json_t *histogram_array(const struct look_histogram *h, const char *min,
 			       const char *max, const char *counted)
@@ -234,8 +234,8 @@ static json_t *paths_array(const struct e4frag *frag)
 /* ----------------------------------------------------------------- objects */
 
 /*
- * Returns the figures that another tool reports.  @word: the things that the
- * other tool counts, in the terms of e4frag.
+ * Returns the figures that another tool reports for the same filesystem.  @word
+ * names the things that the other tool counts, in the terms of e4frag.
  */
 static json_t *peer_object(const struct e4l_model *m, const char *word,
 			   const struct json_member *members, size_t n)
@@ -264,7 +264,10 @@ static json_t *peers_object(const struct e4frag *frag)
 			 "e2fsck", e2fsck);
 }
 
-/* Returns the upper bounds of what regrouping inodes could save. */
+/*
+ * Returns upper bounds of the savings that grouping inodes by directory could
+ * achieve.
+ */
 static json_t *spread_object(const struct e4frag *frag)
 {
 	return json_pack("{s:I, s:I, s:I}",
@@ -275,7 +278,7 @@ static json_t *spread_object(const struct e4frag *frag)
 			 (json_int_t)frag->spread.spare_blocks);
 }
 
-/* Returns the upper bounds of what a repack could save. */
+/* Returns upper bounds of the savings that a repack could achieve. */
 static json_t *repack_object(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;

@@ -17,19 +17,19 @@ struct look {
 	ext2_filsys fs;
 	struct block_map *map;		/* NULL: not requested */
 	/*
-	 * files by number of extents; directories by itable blocks beyond the
-	 * ideal
+	 * histograms: files by number of extents, and directories by number of
+	 * inode-table blocks beyond the ideal
 	 */
 	struct look_histogram extents, locality;
 	/*
-	 * the directories with most itable blocks beyond the ideal: the worst
-	 * first, and equally bad ones by inode number
+	 * the directories with the most inode-table blocks beyond the ideal,
+	 * the worst first; equal directories are sorted by inode number
 	 */
 	struct e4l_dir_locality dirs[LOOK_DIRS];
 	size_t n_dirs;
 };
 
-/* Initializes @l; @map: also collect the block map. */
+/* Initializes @l. If @map is true, also collects the block map. */
 errcode_t look_begin(struct look *l, ext2_filsys fs, bool map);
 
 /* Callbacks for e4l_model_options. */

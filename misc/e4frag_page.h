@@ -6,8 +6,8 @@
 #include "e4frag.h"
 
 /*
- * Limits of the page's contents, which keep the page below 2 MB.  PAGE_FILES is
- * the number of files whose extents are drawn.
+ * Limits that keep the page below 2 MB.  PAGE_FILES is the number of files
+ * whose extents are drawn.
  */
 #define PAGE_FILES	20
 #define PAGE_EXTENTS	300		/* extents of each file */
@@ -16,14 +16,15 @@
 #define PAGE_BEFORE_BYTES (512 << 10)	/* bytes of the report of --compare */
 
 /*
- * Returns @path or, if it is too long, "..." and the end of the path; *@cut is
- * set to true then.  NULL: no memory.
+ * Returns @path.  If @path is too long, returns "..." and the end of @path, and
+ * sets *@cut to true.  NULL: no memory.
  */
 json_t *page_path(const char *path, bool *cut);
 
 /*
- * Reads a report e4frag/1 of any origin, and returns only what a page shows.
- * NULL after printing an error.
+ * Reads the report e4frag/1 in the file @path, and returns only the members
+ * that a page shows.  The report is untrusted.  Returns NULL after printing an
+ * error.
  */
 json_t *page_before(const char *path, bool *cut);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report as metrics in Prometheus' text format for node_exporter's textfile
- * collector.
+ * Writes the report as metrics in the text format of Prometheus, for the
+ * textfile collector of node_exporter.
  */
 #include "config.h"
 #include <errno.h>
@@ -118,8 +118,8 @@ static void put_metrics(const struct prom *p, const struct metric *m, size_t n,
 }
 
 /*
- * Appends NAME="VALUE".  Quotes, newlines and backslashes of the value, which
- * is UTF-8, are escaped with a backslash.  Returns false: no memory.
+ * Appends NAME="VALUE".  The value is UTF-8; quotes, newlines and backslashes
+ * in it are escaped with a backslash.  Returns false if there is no memory.
  */
 static bool put_label(FILE *out, const char *name, const char *value,
 		      size_t len)
@@ -176,8 +176,8 @@ static bool put_info(const struct prom *p, const struct e4frag *frag)
 }
 
 /*
- * Writes a sample for every possible size, so that the set of time series does
- * not change between runs.
+ * Writes a sample for every possible size, even if it is 0, so that the set of
+ * time series does not change between runs.
  */
 static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 {

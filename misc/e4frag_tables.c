@@ -11,17 +11,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Columns of a table of files or directories. */
+/* Number of columns in a table of files or directories. */
 #define COLUMNS 7
 
-/* The data of the cells, and the last path. */
+/* The data from which a table is printed. */
 struct table {
 	const struct e4frag *frag;
 	char *path;
 	bool no_memory;			/* no memory for a path */
 };
 
-/* Returns @path, or the inode number if the path is unknown, for people. */
+/*
+ * Returns @path in escaped form.  If @path is NULL or there is no memory,
+ * returns the inode number.
+ */
 static const char *path_cell(struct table *table, const char *path,
 			     ext2_ino_t ino, char buf[TABLE_CELL])
 {
@@ -36,8 +39,8 @@ static const char *path_cell(struct table *table, const char *path,
 }
 
 /*
- * As table_print(), but never omits the column @sort, by which the rows are
- * sorted.  Returns false: no memory for a path.
+ * Prints a table like table_print(), but never omits the column @sort, by which
+ * the rows are sorted.  Returns false if there was no memory for a path.
  */
 static bool print_sorted(FILE *out, const struct e4frag *frag,
 			 const struct table_column columns[COLUMNS],

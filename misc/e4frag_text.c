@@ -13,7 +13,10 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define BAR_WIDTH 25	/* the text before a bar takes 55 of 80 columns */
 
-/* Numbers as text, in buffers that live as long as the caller's block. */
+/*
+ * Numbers as text.  The buffers exist until the end of the block that contains
+ * the call.
+ */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
 #define THINGS(n, one, many) \
 	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
@@ -167,7 +170,7 @@ static void print_damaged(FILE *out, const struct e4l_model *m)
 		fprintf(out, "  ...\n");
 }
 
-/* Whether most of the free space is in extents below 1 MiB. */
+/* Returns whether most of the free space is in free extents below 1 MiB. */
 static bool is_dust(const struct e4frag *frag)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;
@@ -181,8 +184,8 @@ static bool is_dust(const struct e4frag *frag)
 }
 
 /*
- * The figures are upper bounds: some files cannot move, and free space can be
- * short.
+ * Prints upper bounds of what a repack could save: some files cannot be moved,
+ * and the free space may not be sufficient.
  */
 static void print_repack(FILE *out, const struct e4frag *frag)
 {

@@ -16,8 +16,8 @@
 #define MAX_BYTES		(1ULL << 62)
 
 /*
- * malloc() maps each block of at least this size separately, so that free()
- * returns the block to the kernel.
+ * Minimum size of a block that malloc() maps separately, so that free() returns
+ * the block to the kernel.
  */
 #define LARGE_BYTES		(1 << 20)
 
@@ -155,7 +155,7 @@ static void on_skipped(const struct e4l_skipped *s, void *priv)
 		r->skipped[r->n_skipped++] = *s;
 }
 
-/* Converts a budget in bytes to whole blocks. */
+/* Converts a budget in bytes to whole blocks, rounded down. */
 static uint64_t budget(const struct e4repack *r,
 		       const struct units_share *share)
 {
@@ -216,9 +216,10 @@ static errcode_t repack(struct e4repack *r)
 /* --------------------------------------------------------------------- work */
 
 /*
- * Returns a message for a signal that ends the run at once.  NULL: no memory.
- * The kernel keeps a mounted filesystem consistent; the remedies for an
- * unmounted one would be refused, or would destroy a mounted one.
+ * Returns a message for a signal that ends the run immediately.  NULL: no
+ * memory.  A mounted filesystem needs no remedy, because the kernel keeps it
+ * consistent.  The remedies for an unmounted filesystem would be refused, or
+ * would destroy a mounted filesystem.
  */
 static char *end_message(const struct e4repack *r)
 {
@@ -244,7 +245,10 @@ static char *end_message(const struct e4repack *r)
 	return n < 0 ? NULL : text;
 }
 
-/* Sets the messages that signals print after writing has begun. */
+/*
+ * Sets the messages that are printed if a signal arrives after writing has
+ * begun.
+ */
 static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
@@ -293,7 +297,10 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    n == 1 ? " was" : "s were", r->target.e2fs_words);
 }
 
-/* A failure to draw the map does not affect the completed repack. */
+/*
+ * Makes the block map after the repack.  If this fails, the repack is complete
+ * nevertheless.
+ */
 static void map_after(struct e4repack *r)
 {
 	errcode_t err = e4repack_map(r, false, &r->after);
@@ -330,9 +337,8 @@ static errcode_t find_inodes(struct e4repack *r, bool *said)
 }
 
 /*
- * Checks the filesystem unless it is mounted, plans, and repacks unless this is
- * a dry run.  A mounted filesystem changes while it is read, so that a check is
- * impossible.
+ * Checks the filesystem, makes a plan and, unless this is a dry run, repacks.
+ * A mounted filesystem is not checked, because it changes while it is read.
  */
 static bool work(struct e4repack *r)
 {
@@ -372,7 +378,8 @@ static bool report(struct e4repack *r)
 }
 
 /*
- * Prints the report of the transactions that were committed before a failure.
+ * After a failure, prints the report of the transactions that were committed
+ * before.
  */
 static void report_failed(struct e4repack *r)
 {
@@ -383,7 +390,7 @@ static void report_failed(struct e4repack *r)
 
 /* --------------------------------------------------------------------- whole */
 
-/* Opens the mounted filesystem on which the file @name lies. */
+/* Opens the mounted filesystem that contains the file @name, to make a plan. */
 static bool open_plan_around(struct e4repack *r, const char *name)
 {
 	if (!target_open_around(&r->target, name))
@@ -479,7 +486,9 @@ static void set_flags(struct e4repack *r)
 		r->flags |= E4L_REPACK_RENUMBER_OVERLAY;
 }
 
-/* Returns a message about options that cannot be combined, or NULL. */
+/*
+ * If options cannot be combined, returns a message about them, otherwise NULL.
+ */
 static const char *contradiction(const struct e4repack *r)
 {
 	unsigned int flags = r->flags;

@@ -27,23 +27,23 @@ struct e4repack {
 	/* bytes per second; UINT64_MAX: no limit */
 	uint64_t rate;
 	unsigned int only, move;	/* a bit for each word; 0: not given */
-	/* NOT_GIVEN: the filesystem's tunable */
+	/* NOT_GIVEN: use the tunable of the filesystem */
 	uint64_t zeroout_bytes;
-	/* budgets of zeroed and copied bytes */
+	/* limits of the zeroed and of the copied bytes */
 	struct units_share zeroout_budget, max_copy;
 	uint64_t max_seconds, min_excess;
-	/* longest region in bytes; 0: no limit */
+	/* maximum size of a target region in bytes; 0: no limit */
 	uint64_t free_run;
-	/* limit of memory; a share refers to the RAM */
+	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
 	struct args_texts exclude;
 	struct target_undo undo;
 	const char **paths;
 	size_t n_paths;
 	/*
-	 * The target, @paths and @exclude as paths of the filesystem, if the
-	 * target is a file or directory of a mounted filesystem: see
-	 * e4repack_resolve().
+	 * If the target is a file or directory of a mounted filesystem: the
+	 * paths of the target, @paths and @exclude in that filesystem.
+	 * e4repack_resolve() sets this array.
 	 */
 	char **inside;
 	size_t n_inside;
@@ -52,8 +52,8 @@ struct e4repack {
 	struct interrupt interrupt;
 	struct target target;
 	bool online;			/* the filesystem is mounted */
-	struct pace pace;		/* pace of --rate */
-	unsigned int busy_naps;		/* waits of --idle on a busy machine */
+	struct pace pace;		/* state of the limit --rate */
+	unsigned int busy_naps;		/* number of waits because of --idle */
 	struct e4l *e;
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
@@ -62,11 +62,12 @@ struct e4repack {
 	bool planned;			/* the plan was not empty */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */
-	bool failed;			/* a failure that did not end the run */
+	/* a failure occurred that did not end the run */
+	bool failed;
 	struct e4l_repack_result result;
 	struct e4l_skipped *skipped;	/* skipped files for JSON */
 	size_t n_skipped;
-	/* no memory for another element of @skipped */
+	/* there was no memory for an element of @skipped */
 	bool no_memory;
 	double seconds;
 };
@@ -88,20 +89,20 @@ e4repack_cost(const struct e4repack *r)
 }
 
 /*
- * Makes the block map if --map was given; otherwise sets *@ret to NULL.
- * @progress: show progress, and allow an interrupt.
+ * If --map was given, makes the block map; otherwise, sets *@ret to NULL.  If
+ * @progress is true, shows progress, and a signal ends the scan.
  */
 errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);
 
 /*
- * Whether @name is a directory, or a file that is not an image.  Such a name
- * selects the mounted filesystem on which the directory or file lies.
+ * Returns whether @name is a directory, or a file that is not an image.  Such a
+ * name selects the mounted filesystem that contains the directory or file.
  */
 bool e4repack_is_mounted(const struct e4repack *r, const char *name);
 
 /*
- * Opens the mounted filesystem on which @name lies.  Returns false after
+ * Opens the mounted filesystem that contains @name.  Returns false after
  * printing an error.
  */
 bool e4repack_open_online(struct e4repack *r, const char *name);
@@ -110,19 +111,19 @@ bool e4repack_open_online(struct e4repack *r, const char *name);
 bool e4repack_resolve(struct e4repack *r);
 void e4repack_free_resolved(struct e4repack *r);
 
-/* Calls e4l_online() with these arguments, limited by --rate and --idle. */
+/* Calls e4l_online(), which waits as --rate and --idle require. */
 errcode_t e4repack_online(struct e4repack *r,
 			  const struct e4l_repack_what *what,
 			  const struct e4l_repack_limits *limits,
 			  const struct e4l_repack_callbacks *callbacks);
 
-/* Prints the cost of the plan before the work begins. */
+/* Prints the planned cost before writing begins. */
 void e4repack_print_planned(const struct e4repack *r,
 			    const struct e4l_repack_result *result);
 
 /*
- * Prints notes on a completed run: failures, which set @r->failed, and what
- * stopped the run.
+ * Prints notes about a completed run: failures, and the reason why the run was
+ * stopped.  Sets @r->failed if there were failures.
  */
 void e4repack_say_result(struct e4repack *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --map: the block map before and after the run. */
+/* --map: makes the block map before and after the run. */
 #include "config.h"
 #include "e4repack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A mounted filesystem: supported options, and limits of speed. */
+/* Repacking a mounted filesystem: supported options, --rate and --idle. */
 #include "config.h"
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -16,8 +16,8 @@
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
 /*
- * longest single wait for --rate: free space is given to other programs after
- * each wait
+ * Maximum duration of one wait for --rate.  After each wait, free space is
+ * returned to other programs.
  */
 #define SHORT_NAP_SECONDS 0.02
 
@@ -71,7 +71,10 @@ void e4repack_free_resolved(struct e4repack *r)
 
 /* -------------------------------------------------------------------- open */
 
-/* Returns a given option that requires an unmounted filesystem, or NULL. */
+/*
+ * If an option was given that requires an unmounted filesystem, returns the
+ * option, otherwise NULL.
+ */
 static const char *offline_option(const struct e4repack *r)
 {
 	return r->undo.file ? "--undo-file" : r->undo.none ? "--no-undo" :
@@ -133,7 +136,7 @@ static bool is_busy(void)
 	       load > (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Returns for how many seconds to wait because of --rate. */
+/* Returns how many seconds to wait for --rate after writing @bytes. */
 static double ahead(struct e4repack *r, uint64_t bytes)
 {
 	struct timespec now;
@@ -143,7 +146,10 @@ static double ahead(struct e4repack *r, uint64_t bytes)
 			 (double)now.tv_sec + (double)now.tv_nsec / 1e9);
 }
 
-/* With --idle, a wait can take minutes: reports the reason once. */
+/*
+ * With --idle, waiting can take minutes.  Prints the reason once, after
+ * NAPS_TO_NOTE waits.
+ */
 static void note_wait(struct e4repack *r)
 {
 	double load;
@@ -156,7 +162,7 @@ static void note_wait(struct e4repack *r)
 	    sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Waits if --rate or --idle requires it.  Returns whether it has waited. */
+/* If --rate or --idle requires a wait, waits and returns true. */
 static bool pace(uint64_t bytes, void *priv)
 {
 	struct e4repack *r = priv;
@@ -191,7 +197,9 @@ errcode_t e4repack_online(struct e4repack *r,
 			 paced ? pace : NULL, &r->result);
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	/* Nothing was done, and the sums are not complete. */
+	/*
+	 * An interrupted scan has changed nothing, and its sums are incomplete.
+	 */
 	r->result = (struct e4l_repack_result) { .stopped = true };
 	r->n_skipped = 0;
 	return 0;

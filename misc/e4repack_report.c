@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text report: a table of the layout, the cost, the skipped files, and
- * further options; and the notes on standard error.
+ * The text report (a table of the layout, the cost, the skipped files, and
+ * further options), and the notes on standard error.
  */
 #include "config.h"
 #include <errno.h>
@@ -14,7 +14,10 @@
 #include "support/units.h"
 #include "e4repack.h"
 
-/* Numbers as text, in buffers that live as long as the caller's block. */
+/*
+ * Numbers as text.  The buffers exist until the end of the block that contains
+ * the call.
+ */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
 #define THINGS(n, one, many) \
 	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
@@ -132,8 +135,8 @@ static void print_table(const struct e4repack *r)
 /* ---------------------------------------------------------------------- cost */
 
 /*
- * Prints one line of the cost: "LABEL 1.2 GiB".  @planned: the label in a dry
- * run.
+ * Prints one line of the cost, such as "LABEL 1.2 GiB".  In a dry run, the
+ * label is @planned, otherwise @done.
  */
 static void print_cost_line(const struct e4repack *r, const char *done,
 			    const char *planned, const char *value)
@@ -232,7 +235,10 @@ void e4repack_print(const struct e4repack *r)
 
 /* --------------------------------------------------------- notes on the result */
 
-/* Returns the limit that stopped the run, or an empty string. */
+/*
+ * If --max-time stopped the run, returns " by --max-time", otherwise an empty
+ * string.
+ */
 static const char *by_what(const struct e4repack *r)
 {
 	return repacking_seconds(&r->repacking) >= r->repacking.max_seconds ?
@@ -240,8 +246,8 @@ static const char *by_what(const struct e4repack *r)
 }
 
 /*
- * Reports a failure to discard.  It is no failure if the device does not
- * support discard.
+ * Reports that discarding failed.  If the device does not support discard, this
+ * is not a failure of the run.
  */
 static void say_discarded(struct e4repack *r)
 {
@@ -272,7 +278,10 @@ static void say_stopped(const struct e4repack *r)
 		    (unsigned long long)result->files_planned);
 }
 
-/* Returns the resource that the process lacks, or NULL. */
+/*
+ * If the process lacked a resource, returns the name of the resource, otherwise
+ * NULL.
+ */
 static const char *lacking(errcode_t failure)
 {
 	return failure == ENOMEM ? "more memory" :
@@ -280,7 +289,7 @@ static const char *lacking(errcode_t failure)
 	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
 }
 
-/* Reports files that could not be repacked while other files were. */
+/* Reports files that could not be repacked. */
 static void say_failed_files(struct e4repack *r)
 {
 	unsigned long long failed = r->result.files_failed;

@@ -4,12 +4,12 @@
  *
  * 1.  Load the source: names, attributes, sizes.
  *
- * 2.  Let mke2fs make a prototype in memory, and plan the places of all files
- * on it.  Problems are found here, before anything is written.
+ * 2.  Run mke2fs to make a prototype in memory, and plan the location of all
+ * files in it.  Problems are found here, before anything is written.
  *
- * 3.  For a new image, write the prototype and the contents at the planned
- * places.  For a device or an existing file, let mke2fs format it, plan again,
- * and write the contents.
+ * 3.  For a new image, write the prototype, and write the contents of the files
+ * to the planned locations.  For a device or an existing file, run mke2fs on it,
+ * plan again, and write the contents.
  */
 #include "config.h"
 #include <errno.h>
@@ -36,7 +36,8 @@
 #include "support/say.h"
 #include "support/target.h"
 
-#define STATUS_LEFT_OUT 3	/* success, but --skip-damaged omitted files */
+/* success, but --skip-damaged has omitted files */
+#define STATUS_LEFT_OUT 3
 
 /* ------------------------------------------------------------------- source */
 
@@ -71,7 +72,7 @@ static void map_owner(uint32_t *uid, uint32_t *gid, void *priv)
 }
 
 /*
- * Maps the owners of all files, and the users and groups in ACLs and
+ * Maps the IDs of all owners, and of the users and groups in ACLs and
  * capabilities.
  */
 static errcode_t map_source(const struct config *c, struct e4l_tree *t)
@@ -83,8 +84,8 @@ static errcode_t map_source(const struct config *c, struct e4l_tree *t)
 }
 
 /*
- * Reads lines of "PRIORITY PATH".  Empty lines and lines that begin with # are
- * ignored.
+ * Reads lines of the form "PRIORITY PATH".  Empty lines and lines that begin
+ * with # are ignored.
  */
 static bool load_priorities(const struct config *c, struct e4l_tree *t)
 {
@@ -114,8 +115,7 @@ static bool load_priorities(const struct config *c, struct e4l_tree *t)
 }
 
 /*
- * Refuses --from if its source, possibly at an offset, is the file of the new
- * image.
+ * Refuses --from if its source (without ?offset=) is the file of the new image.
  */
 static bool refuse_from(const struct config *c)
 {
@@ -141,8 +141,9 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 }
 
 /*
- * Applies --fs-config, and the -E options about the root directory and
- * attributes, which mke2fs would apply itself.
+ * Applies --fs-config, and the -E options about the root directory and about
+ * extended attributes.  These -E options are passed to mke2fs only if mke4fs
+ * copies no files.
  */
 static bool carry_out(const struct config *c, struct e4l_tree *t)
 {
@@ -173,7 +174,9 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 	return !err;
 }
 
-/* Takes the tunables of the source, with the changes of -E. */
+/*
+ * Makes the new tunables from the tunables of the source and the changes of -E.
+ */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)
 {
@@ -203,7 +206,10 @@ out:
 	return !err;
 }
 
-/* Sets the tunables. Without -R, the tunable dir_ireserve is used. */
+/*
+ * Sets the tunables of the new filesystem.  If -R was not given, sets c->window
+ * to the tunable dir_ireserve.
+ */
 static bool settle_tunables(struct config *c, struct e4l_tree *t)
 {
 	struct e4l_tunables *tunables = NULL;
@@ -221,8 +227,8 @@ static bool settle_tunables(struct config *c, struct e4l_tree *t)
 /* ------------------------------------------------------------------- target */
 
 /*
- * Determines the device or image of DEVICE, which can be a tag or have an
- * offset.
+ * Determines the device or image that DEVICE means.  DEVICE can be a tag, or
+ * contain an offset.
  */
 static bool find_device(struct config *c)
 {
@@ -234,7 +240,9 @@ static bool find_device(struct config *c)
 	return !t.offset_bytes || take_name_offset(c, t.offset_bytes);
 }
 
-/* Sets *@bytes to the size of DEVICE; 0: the file must be created. */
+/*
+ * Sets *@bytes to the size of DEVICE, or to 0 if the file does not exist yet.
+ */
 static bool look_at_device(const char *name, uint64_t *bytes)
 {
 	struct stat st;
@@ -264,8 +272,8 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 }
 
 /*
- * Checks that the filesystem begins on the device: otherwise, mke2fs would
- * never end.
+ * Checks that the filesystem begins before the end of the device: otherwise,
+ * mke2fs would not terminate.
  */
 static bool begins_within(const struct config *c, uint64_t bytes)
 {
@@ -293,8 +301,8 @@ static bool verify_made(const struct config *c)
 }
 
 /*
- * Formats and fills an existing device or image, which no other program may use
- * at the same time.
+ * Formats and fills an existing device or image.  Refuses a device or image
+ * that another program uses.
  */
 static bool overwrite(const struct config *c, struct e4l_tree *t,
 		      struct image *im)

@@ -10,13 +10,14 @@
 
 #define MAX_MAPS 64
 
-/* Maps @n IDs from @from on to @to and the following IDs. */
+/* Maps the @n IDs from @from on to the @n IDs from @to on. */
 struct id_map {
 	uint32_t from, to, n;
 };
 
 /*
- * Properties of a filesystem of the size of --grow-to, as mke2fs would make it.
+ * Properties that mke2fs would choose for a filesystem of the size of
+ * --grow-to.
  */
 struct growth {
 	uint64_t blocks;		/* 0: --grow-to was not given */
@@ -24,7 +25,7 @@ struct growth {
 	uint64_t group_bytes;
 	uint64_t inode_bytes;		/* bytes for each inode */
 	uint32_t group_inodes;
-	/* number of inodes for the initial size, if that is known; or 0 */
+	/* number of inodes at the initial size; 0 if that size is not known */
 	uint64_t inodes;
 	uint32_t journal_mib;		/* 0: no internal journal */
 	bool resize_inode;
@@ -34,22 +35,24 @@ struct growth {
 struct passed {
 	char option[3];
 	char *value;			/* NULL: no value */
-	bool device_only;		/* not used for a prototype */
+	/* only used when formatting the device, not for a prototype */
+	bool device_only;
 };
 
 struct config {
 	struct args_common common;
-	/* -d; later sources replace files of earlier ones */
+	/* -d; a file in a later source replaces the file of the same name */
 	struct args_texts sources;
 	struct args_texts manifests;	/* applied after all sources */
-	/* applied after the maps of owners */
+	/* --fs-config; applied after IDs have been mapped */
 	struct args_texts fs_configs;
 	const char *platform;		/* NULL: this machine's platform */
 	/*
-	 * file for the configuration of a container image; NULL: not requested
+	 * file to which the configuration of a container image is written, or
+	 * NULL
 	 */
 	const char *oci_config;
-	/* the configuration; freed by free_args() */
+	/* configuration of the container image; freed by free_args() */
 	char *config_text;
 	size_t config_len;
 	/* limit of the unpacked bytes of all archives; 0: not given */
@@ -59,12 +62,15 @@ struct config {
 	struct target *source_fs;
 	const char *sort;
 	const char *verity;		/* pattern of --verity; NULL: none */
-	/* hash file; "": after the filesystem; NULL: no hash tree */
+	/*
+	 * hash file; "": append the tree to the filesystem; NULL: no hash tree
+	 */
 	const char *dm_verity;
 	const char *name, *size;	/* operands */
 	/* argv[0] of mke2fs, which selects the type of the filesystem */
 	const char *called;
-	bool is_mke2fs;			/* run under a name of mke2fs */
+	/* mke4fs was run under a name of mke2fs */
+	bool is_mke2fs;
 	/* device or image that @name refers to; freed by free_args() */
 	char *device;
 	const char *tunables;		/* changes of -E tunables= */
@@ -78,22 +84,22 @@ struct config {
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
-	/* Options for mke2fs, and their values that mke4fs uses. */
+	/* Options for mke2fs, and values from them that mke4fs uses. */
 	struct passed *pass;
 	int n_pass;
-	/* all arguments of -O and -E; NULL: none */
+	/* all arguments of -O, and of -E, joined; NULL: none */
 	char *features, *extended;
-	/* -E options that mke4fs applies itself */
+	/* -E options that mke4fs applies if it copies files */
 	char *carried;
 	bool has_blocksize, has_inodes, has_ratio, has_resize;
 	bool has_journal_option, has_journal_feature, wants_check, has_offset;
 	uint64_t offset_bytes;
 
-	/* -E options that mke4fs applies itself. */
+	/* Values of the -E options in @carried. */
 	bool has_root_owner, has_root_perms, no_xattrs;
 	uint32_t root_uid, root_gid, root_perms;
 	char *root_label;
-	/* -J, with a tag replaced by its device; or NULL */
+	/* -J, in which a tag has been replaced by its device; or NULL */
 	char *journal;
 
 	bool dry_run, verify;
@@ -102,8 +108,8 @@ struct config {
 };
 
 /*
- * In mke4fs_args.c.  Returns false after printing an error; *@status is the
- * exit status.
+ * In mke4fs_args.c.  Parses the command line.  Returns false with the exit
+ * status in *@status, after printing an error, the help or the version.
  */
 bool parse_args(struct config *c, int argc, char **argv, int *status);
 void free_args(struct config *c);
@@ -114,7 +120,7 @@ bool usage(const char *option, const char *value, const char *expected);
 /* Reports a lack of memory for the arguments.  Returns false. */
 bool no_memory(struct config *c);
 
-/* Whether mke4fs adds files or stored tunables to the filesystem. */
+/* Returns whether mke4fs adds files or stored tunables to the filesystem. */
 static inline bool fills(const struct config *c)
 {
 	return c->sources.n || c->manifests.n || c->from || c->tunables;
@@ -124,14 +130,14 @@ static inline bool fills(const struct config *c)
 #define MKE2FS_LETTERS "b:cC:De:Fg:G:i:I:jJ:Kl:L:m:M:N:o:O:r:s:St:T:U:z:"
 
 /*
- * In mke4fs_pass.c: take one option of mke2fs.  @value is borrowed.  Return
- * false after printing an error.
+ * In mke4fs_pass.c.  Handle one option of mke2fs; @value must stay valid.
+ * Return false after printing an error.
  */
 bool take_mke2fs_option(void *config, int letter, char *value);
 bool take_extended(void *config, char *value);
 
 /*
- * Takes an offset in the name of DEVICE.  Returns false after printing an
+ * Handles an offset in the name of DEVICE.  Returns false after printing an
  * error.
  */
 bool take_name_offset(struct config *c, uint64_t offset_bytes);
@@ -142,18 +148,18 @@ bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
 struct spool;
 
 /*
- * In mke4fs_source.c.  Loads all sources in order.  @spool is the file with the
+ * In mke4fs_source.c.  Loads all sources in order.  @spool receives the
  * contents of archives.  Returns false after printing an error.
  */
 bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool);
 
-/* Returns the name for messages about the contents. */
+/* Returns the name of the source for messages about the contents of @t. */
 const char *source_name(const struct config *c, const struct e4l_tree *t);
 
 /*
- * In mke4fs_from.c.  Loads the filesystem of --from, which stays open until it
- * has been copied.  Files that --skip-damaged omits are reported, and their
- * paths are added to the JSON array @left_out.
+ * In mke4fs_from.c.  Loads the filesystem of --from.  @from must stay open
+ * until its files have been copied.  Files that --skip-damaged omits are
+ * reported, and their paths are added to the JSON array @left_out.
  */
 bool load_image(const struct config *c, struct e4l_tree *t,
 		struct target *from, json_t *left_out);
@@ -173,9 +179,9 @@ bool acls_start(struct acls *a, const struct load *l);
 void acls_end(struct acls *a);
 
 /*
- * Sets @x to the ACL of the entry in the form of getxattr(2), or @x->value to
- * NULL if there is none; valid until the next call.  Updates @mode by the ACL.
- * Returns false after printing an error.
+ * Sets @x to the ACL of the entry in the form of getxattr(2).  If there is no
+ * ACL, sets @x->value to NULL.  @x is valid until the next call.  Updates @mode
+ * by an access ACL.  Returns false after printing an error.
  */
 bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	       struct e4l_tree_xattr *x, uint32_t *mode);

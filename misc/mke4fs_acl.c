@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ACLs of an archive's entries: as text, with numbers or only names of
- * users and groups, or in the form of getxattr(2).
+ * Reads the ACLs of an archive's entries.  An archive stores an ACL as text,
+ * with numbers or only names of users and groups, or in the form of
+ * getxattr(2).
  */
 #include "config.h"
 #include <archive.h>
@@ -12,7 +13,7 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-/* Tags of linux/posix_acl.h, in the order of entries. */
+/* Tags of linux/posix_acl.h, in ascending order. */
 enum {
 	TAG_USER_OBJ = 0x01, TAG_USER = 0x02, TAG_GROUP_OBJ = 0x04,
 	TAG_GROUP = 0x08, TAG_MASK = 0x10, TAG_OTHER = 0x20,
@@ -61,8 +62,9 @@ static uint16_t tag_of(int tag)
 }
 
 /*
- * Sets *@ret to the ID of the user or group @who: @id, which libarchive limits
- * to INT_MAX, or the ID on this host.  False: the ID is unknown.
+ * Sets *@ret to the ID of the user or group @who.  Uses @id if it is less than
+ * INT_MAX, because libarchive limits larger IDs to INT_MAX; otherwise, uses the
+ * ID of @who on this host.  Returns false if the ID is unknown.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)
@@ -77,7 +79,10 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 	return found >= 0;
 }
 
-/* Handles an entry for @who, whose ID is unknown. */
+/*
+ * Handles an entry for @who, whose ID is unknown.  Returns true if the entry
+ * may be omitted; otherwise, prints an error.
+ */
 static bool skip_name(struct acls *a, const char *who)
 {
 	const char *why = a->l->c->numeric_acls ? "has no numeric ID" :
@@ -100,7 +105,7 @@ static bool read_text(struct acls *a, struct archive_entry *entry, int type,
 	struct acl_entry *e;
 	const char *who;
 
-	/* The three entries of the mode do not count as an ACL. */
+	/* An access ACL with three entries only repeats the mode. */
 	if (n <= (type == ARCHIVE_ENTRY_ACL_TYPE_ACCESS ? 3 : 0))
 		return true;
 	acl->v = calloc(n, sizeof(*acl->v));
@@ -157,9 +162,9 @@ static int by_tag(const void *a, const void *b)
 }
 
 /*
- * Whether setxattr(2) would accept the sorted ACL: entries for the owner, the
- * group and others are required.  Entries for named users and groups also
- * require a mask.
+ * Returns whether setxattr(2) would accept the sorted ACL.  Entries for the
+ * owner, the owning group and others are required.  If there are entries for
+ * named users or groups, a mask is required as well.
  */
 static bool is_valid(const struct acl *acl)
 {
@@ -186,7 +191,10 @@ static void put_le(uint8_t *p, uint32_t value, unsigned int bytes)
 		*p++ = value;
 }
 
-/* In @mode, the mask replaces the permissions of the owning group. */
+/*
+ * Sets the permissions in @mode from the ACL.  If there is a mask, it replaces
+ * the permissions of the owning group.
+ */
 static void set_mode(const struct acl *acl, uint32_t *mode)
 {
 	static const struct {

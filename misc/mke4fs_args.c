@@ -107,7 +107,7 @@ static bool take_gid_map(void *config, char *value)
 	return take_map("--gid-map", value, c->gid_map, &c->n_gid_map);
 }
 
-/* Whether @text is OS/ARCHITECTURE[/VARIANT]. */
+/* Returns whether @text has the form OS/ARCHITECTURE[/VARIANT]. */
 static bool is_platform(const char *text)
 {
 	size_t len;
@@ -231,8 +231,9 @@ static const struct args_tool tool = {
 };
 
 /*
- * Sets the time of mke4fs, mke2fs and libext2fs by SOURCE_DATE_EPOCH.
- * libext2fs reads the clock if its time is 0, so that 1 is used instead of 0.
+ * Sets the time of mke4fs, mke2fs and libext2fs to SOURCE_DATE_EPOCH.  Without
+ * SOURCE_DATE_EPOCH, they use the current time.  mke2fs and libext2fs get 1
+ * instead of 0, because libext2fs reads the clock if its time is 0.
  */
 static bool set_time(struct config *c)
 {
@@ -249,12 +250,17 @@ static bool set_time(struct config *c)
 		return usage("SOURCE_DATE_EPOCH", epoch, "seconds since 1970, "
 			     "from 0 to 2147483647");
 	c->clamp_times = true;
-	/* libext2fs would read a number that begins with 0 as octal */
+	/*
+	 * Without a leading 0, because libext2fs would read the number as
+	 * octal.
+	 */
 	snprintf(fake, sizeof(fake), "%lld", c->now ? (long long)c->now : 1);
 	return !setenv("E2FSPROGS_FAKE_TIME", fake, 1) || no_memory(c);
 }
 
-/* Whether the options can be given together. */
+/*
+ * Returns false, after printing an error, if options cannot be given together.
+ */
 static bool options_agree(const struct config *c)
 {
 	if ((c->sources.n || c->manifests.n) && c->from) {
@@ -290,7 +296,9 @@ static bool options_agree(const struct config *c)
 	return true;
 }
 
-/* Returns the name of mke2fs under which mke4fs was run, or NULL. */
+/*
+ * If mke4fs was run under a name of mke2fs, returns that name, otherwise NULL.
+ */
 static const char *name_of_mke2fs(void)
 {
 	static const char *const names[] = {

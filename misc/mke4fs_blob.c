@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blobs, read in pieces.  The digest is verified at the end; until then, only
- * memory and the spool file have changed.  An archive is searched from its
- * start for each blob, which reads one header for each of its files.
+ * Reads the blobs of a container image in parts.  The digest can be verified
+ * only at the end of a blob; until then, only memory and the spool file have
+ * been changed.
+ *
+ * For each blob, an archive is searched from its start, which reads the headers
+ * of all files before the blob.
  */
 #include "config.h"
 #include <archive.h>
@@ -19,9 +22,9 @@
 #include "support/say.h"
 
 #define READ_BYTES	(1u << 20)
-/* largest manifest by the specification */
+/* largest manifest that the specification allows */
 #define MAX_TEXT	(4u << 20)
-/* docker save writes at most one link */
+/* maximum number of links to follow; docker save writes at most one */
 #define MAX_LINKS	4
 
 /* ------------------------------------------------------------------- digests */
@@ -105,7 +108,7 @@ static ssize_t read_archive(struct blob *b, struct archive *a, const void **buf)
 				   (fail_archive(b, a), (ssize_t)-1);
 }
 
-/* Returns the next bytes as stored. */
+/* Returns the next bytes of the file as it is stored, without unpacking. */
 static ssize_t read_packed(struct blob *b, const void **buf)
 {
 	ssize_t n;
@@ -209,8 +212,8 @@ static const char *plain_name(const char *name)
 }
 
 /*
- * Returns the name that the link @from with the target @target refers to; the
- * caller frees it.
+ * Returns the name to which the symbolic link @from with the target @target
+ * refers.  The caller frees the name.
  */
 static char *link_name(const char *from, const char *target)
 {
@@ -239,8 +242,9 @@ static bool start_archive(struct blob *b)
 }
 
 /*
- * Searches for the entry @name.  NULL after printing an error, or after setting
- * *@lacking.
+ * Searches the archive for the entry @name.  If there is no such entry, sets
+ * *@lacking to true and returns NULL.  After an error, prints it and returns
+ * NULL.
  */
 static struct archive_entry *find_entry(struct blob *b, const char *name,
 					bool *lacking)
@@ -262,7 +266,8 @@ static struct archive_entry *find_entry(struct blob *b, const char *name,
 }
 
 /*
- * Opens a file of the archive.  docker save stores a repeated layer as a link.
+ * Opens a file of the archive.  Follows links, because docker save stores a
+ * repeated layer as a link.
  */
 static bool open_member(struct blob *b, bool may_lack)
 {
@@ -306,7 +311,9 @@ static bool open_memory(struct blob *b, bool may_lack)
 	return true;
 }
 
-/* Starts to decompress the file, whatever its compression. */
+/*
+ * Starts to decompress the file, with any compression that libarchive supports.
+ */
 static bool start_unpacking(struct blob *b)
 {
 	struct archive_entry *entry;

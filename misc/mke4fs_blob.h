@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blobs of a container image, in a directory or an archive, with verified
- * digests.
+ * Reads the blobs of a container image from a directory or an archive, and
+ * verifies their digests.
  */
 #ifndef MKE4FS_BLOB_H
 #define MKE4FS_BLOB_H
@@ -9,36 +9,38 @@
 #include <nettle/sha2.h>
 #include "mke4fs_source.h"
 
-/* Where the blobs of a container image are. */
+/* The directory or archive that contains the blobs of a container image. */
 struct store {
 	const struct load *l;
 	const char *path;
 	bool is_archive;
-	/* digests are not verified (for fuzzing) */
+	/* do not verify digests (for fuzzing) */
 	bool unchecked;
 	/*
-	 * For fuzzing, in place of a directory or an archive: returns the bytes
-	 * of a file; false: no such file.
+	 * For fuzzing: returns the bytes of a file, instead of a directory or
+	 * an archive.  Returns false if there is no such file.
 	 */
 	bool (*find)(void *priv, const char *name, const void **bytes,
 		     size_t *size);
 	void *priv;
 };
 
-/* "sha256:" or "sha512:" and lower-case hexadecimal digits. */
+/* "sha256:" or "sha512:", followed by lower-case hexadecimal digits. */
 struct digest {
 	char text[8 + 2 * SHA512_DIGEST_SIZE];
 	bool is_512;
 };
 
-/* Whether @text is a digest; sets @d. */
+/* If @text is a valid digest, sets @d and returns true. */
 bool digest_parse(struct digest *d, const char *text);
 
-/* Writes the file name of the digest in an image layout to @name. */
+/*
+ * Writes the name that the file with digest @d has in an image layout to @name.
+ */
 #define BLOB_NAME_LEN (sizeof(struct digest) + 8)
 void digest_name(const struct digest *d, char name[BLOB_NAME_LEN]);
 
-/* An open file. */
+/* A file that is being read. */
 struct blob {
 	const struct store *s;
 	const char *name;
@@ -58,28 +60,33 @@ struct blob {
 };
 
 /*
- * Opens the file @name, which must have the digest and the size.  @unpacks: the
- * digest and size are of the uncompressed data.  Returns false after printing
- * an error; with @may_lack, also false, without an error, if the file does not
- * exist.  Call blob_close() in any case.
+ * Opens the file @name, which must have @digest and @size.  If @unpacks is
+ * true, unpacks the file, and @digest and @size refer to the unpacked data.
+ * Returns false after printing an error.  If @may_lack is true and the file
+ * does not exist, returns false without an error.  Call blob_close() in any
+ * case.
  */
 bool blob_open(struct blob *b, const struct store *s, const char *name,
 	       const struct digest *digest, uint64_t size, bool unpacks,
 	       bool may_lack);
 
 /*
- * Returns the next bytes, as the member read() of struct tar_input does.  The
- * end is reached only if digest and size match.
+ * Returns the next bytes, as the function read() of struct tar_input does.
+ * Returns 0 at the end only if the digest and the size match; otherwise, prints
+ * an error and returns -1.
  */
 ssize_t blob_read(void *blob, const void **buf);
 
-/* Reads to the end. Returns false after printing an error. */
+/*
+ * Reads the rest of the file, so that its digest is verified.  Returns false
+ * after printing an error.
+ */
 bool blob_finish(struct blob *b);
 void blob_close(struct blob *b);
 
 /*
- * Returns a whole document, which the caller frees, and its size.  NULL after
- * printing an error.
+ * Reads a whole document, and sets *@len to its size.  Returns the text, which
+ * the caller frees, or NULL after printing an error.
  */
 char *blob_text(const struct store *s, const char *name,
 		const struct digest *digest, uint64_t size, size_t *len);

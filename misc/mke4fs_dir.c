@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads a directory, without the image that is being written. */
+/*
+ * Loads a directory.  The image that is being written is not loaded, even if it
+ * is in that directory.
+ */
 #include "config.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,9 +19,9 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-#define MAX_STACKED	8	/* limit of stacked devices */
+#define MAX_STACKED	8	/* maximum depth of stacked devices */
 
-/* Finds the path of a block device by its number; false: it has none. */
+/* Finds the path of the block device @dev. Returns false if there is none. */
 static bool device_path(dev_t dev, char path[PATH_MAX])
 {
 	char link[64], target[PATH_MAX];
@@ -34,16 +37,14 @@ static bool device_path(dev_t dev, char path[PATH_MAX])
 	       PATH_MAX;
 }
 
-/*
- * Decodes a device number in the kernel's encoding, that of stat(2) in 32 bits.
- */
+/* Decodes a device number in the 32-bit encoding of Linux. */
 static dev_t decode_device(uint64_t encoded)
 {
 	return makedev(encoded >> 8 & 0xfff,
 		       (encoded & 0xff) | (encoded >> 12 & 0xfff00));
 }
 
-/* A regular file.  @overlaid: the file is on an overlayfs. */
+/* A regular file, and whether it is on an overlayfs. */
 struct file {
 	struct stat st;
 	bool overlaid;
@@ -51,7 +52,10 @@ struct file {
 
 static bool find_below(const char *device, struct file *f, unsigned int depth);
 
-/* Finds the file below a stacked device, such as one of device-mapper. */
+/*
+ * Finds the file that is the backing store of a stacked device, such as a
+ * device of device-mapper.
+ */
 static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
 {
 	char dir[64], path[PATH_MAX];
@@ -74,8 +78,8 @@ static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
 }
 
 /*
- * Reads the path of a loop device's file, which may mean another file, or none,
- * in the mount namespace of this process.
+ * Reads the path of a loop device's backing file.  In the mount namespace of
+ * this process, another file or no file may have this path.
  */
 static bool backing_path(int fd, char path[PATH_MAX])
 {
@@ -99,7 +103,9 @@ static bool backing_path(int fd, char path[PATH_MAX])
 	return true;
 }
 
-/* Finds the file below a loop device, or below one of its partitions. */
+/*
+ * Finds the backing file of a loop device, or of a partition of a loop device.
+ */
 static bool find_looped(int fd, struct file *f, unsigned int depth)
 {
 	struct loop_info64 info = { 0 };
@@ -116,8 +122,8 @@ static bool find_looped(int fd, struct file *f, unsigned int depth)
 		.st.st_ino = info.lo_inode,
 	};
 	/*
-	 * e4l_same_file() uses the size and the change time only for a file on
-	 * an overlayfs
+	 * Only for a file on an overlayfs, e4l_same_file() uses the size and
+	 * the change time, which LOOP_GET_STATUS64 does not return.
 	 */
 	if (backing_path(fd, path) && !e4l_stat(path, &st) &&
 	    e4l_same_file(&st, &f->st, false))
@@ -126,7 +132,8 @@ static bool find_looped(int fd, struct file *f, unsigned int depth)
 }
 
 /*
- * Finds the file below @device, through loop devices and other stacked devices.
+ * Finds the file that is the backing store of @device, through loop devices and
+ * other stacked devices.
  */
 static bool find_below(const char *device, struct file *f, unsigned int depth)
 {
@@ -146,7 +153,10 @@ static bool find_below(const char *device, struct file *f, unsigned int depth)
 	return found;
 }
 
-/* Finds the regular file at @path, or below the block device @path. */
+/*
+ * Finds the regular file at @path.  If @path is a block device, finds the file
+ * that is its backing store.
+ */
 static bool find_file(const char *path, struct file *f)
 {
 	if (e4l_stat(path, &f->st))
@@ -164,7 +174,7 @@ bool is_image(const struct config *c, const char *path)
 
 	if (e4l_stat(path, &a) || e4l_stat(c->device, &b))
 		return false;
-	/* two devices can be different parts of the same file */
+	/* Two devices can be different parts of one file. */
 	if (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode))
 		return a.st_rdev == b.st_rdev;
 	return find_file(path, &source) && find_file(c->device, &image) &&

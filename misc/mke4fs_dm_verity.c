@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --dm-verity: writes a superblock and a hash tree as veritysetup(8) does.  The
- * salt and the UUID depend on the filesystem only, so that equal images have
- * equal trees.
+ * --dm-verity: writes a superblock and a hash tree in the format of
+ * veritysetup(8).  The salt and the UUID are derived from the filesystem, so
+ * that equal images have equal trees.
  */
 #include "config.h"
 #include <errno.h>
@@ -22,11 +22,12 @@
 #include "support/say.h"
 #include "support/text.h"
 
-/* superblock of veritysetup(8); numbers are little-endian */
+/* Superblock of veritysetup(8). Numbers are little-endian. */
 struct super {
 	char signature[8];
 	uint32_t version;
-	uint32_t hash_type;		/* 1: the salt comes first */
+	/* 1: the salt is hashed before the data */
+	uint32_t hash_type;
 	uint8_t uuid[16];
 	char algorithm[32];
 	uint32_t data_block_bytes;
@@ -47,7 +48,7 @@ static uint64_t data_bytes(const struct image *im)
 	return ext2fs_blocks_count(im->fs->super) * im->fs->blocksize;
 }
 
-/* Returns the size of the superblock and the tree over @bytes of data. */
+/* Returns the size of the superblock and of the tree for @bytes of data. */
 static uint64_t hash_bytes(uint64_t bytes)
 {
 	struct merkle m;
@@ -58,7 +59,10 @@ static uint64_t hash_bytes(uint64_t bytes)
 
 /* ------------------------------------------------------------------ refusals */
 
-/* Whether the device or image has space for the tree after the filesystem. */
+/*
+ * Returns whether the device or image has space for the tree after the
+ * filesystem.  If not, prints an error.
+ */
 static bool has_room(const struct config *c, const struct image *im,
 		     uint64_t device_bytes)
 {
@@ -73,8 +77,9 @@ static bool has_room(const struct config *c, const struct image *im,
 }
 
 /*
- * Whether the hash file is not the image.  A new image does not exist before it
- * is written: is_apart() is called again afterwards.
+ * Returns false, after printing an error, if the hash file is the image.  Call
+ * this function again after writing a new image, because the image does not
+ * exist before.
  */
 static bool is_apart(const struct config *c)
 {
@@ -84,7 +89,10 @@ static bool is_apart(const struct config *c)
 	return false;
 }
 
-/* Whether the hash file can be created or replaced. */
+/*
+ * Returns false, after printing an error, if the hash file cannot be created or
+ * replaced.
+ */
 static bool can_replace(const struct config *c)
 {
 	const char *path = c->dm_verity, *slash = strrchr(path, '/');
@@ -128,8 +136,8 @@ bool dm_verity_allowed(const struct config *c, const struct image *im,
 /* ------------------------------------------------------------------- writing */
 
 /*
- * Derives @len bytes (at most 32) for @purpose from the filesystem's UUID and
- * hash seed.
+ * Derives @len bytes (at most 32) from @purpose, and from the filesystem's UUID
+ * and hash seed.
  */
 static void derive(const struct image *im, const char *purpose, uint8_t *bytes,
 		   size_t len)
@@ -214,7 +222,7 @@ static bool say_failed(const struct job *j, int failed_fd, errcode_t err)
 	return false;
 }
 
-/* Writes the superblock and the tree to @fd from the byte @j->at on. */
+/* Writes the superblock and the tree to @fd, beginning at byte @j->at. */
 static bool write_tree(int fd, void *priv)
 {
 	const struct job *j = priv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing the image to its file or device. */
+/* Writes the image to its file or device. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,8 @@
 
 struct target_file {
 	int fd, direct_fd;
-	bool is_new;		/* created here, and removed after a failure */
+	/* created by this run, and removed after a failure */
+	bool is_new;
 };
 
 static bool open_target(const char *name, bool create, struct target_file *tf)
@@ -31,7 +32,7 @@ static bool open_target(const char *name, bool create, struct target_file *tf)
 		say_error(name, "cannot open", errno);
 		return false;
 	}
-	/* O_DIRECT avoids a copy to the page cache. */
+	/* O_DIRECT avoids a copy in the page cache. */
 	tf->direct_fd = open(name, O_WRONLY | O_CLOEXEC | O_DIRECT);
 	return true;
 }
@@ -50,7 +51,9 @@ static bool close_target(const char *name, struct target_file *tf, bool done)
 	return done;
 }
 
-/* Copies the metadata that mke2fs and libext2fs wrote to the prototype. */
+/*
+ * Copies the metadata that mke2fs and libext2fs have written to the prototype.
+ */
 static bool copy_prototype(const struct image *im, int fd)
 {
 	char *buf = malloc(COPY_BYTES);
@@ -113,10 +116,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	return false;
 }
 
-/*
- * Makes a signal end the work after cleaning up, from the first write to the
- * last.
- */
+/* From this call on, SIGINT and SIGTERM end the work after cleaning up. */
 static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 {
 	errcode_t err = interrupt_start(in, e);
@@ -126,7 +126,10 @@ static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 	return !err;
 }
 
-/* Moves the superblock from the prototype to @super. */
+/*
+ * Copies the superblock of the prototype to @super, and overwrites it with
+ * zeroes in the prototype.
+ */
 static bool take_super(const struct config *c, const struct image *im,
 		       char super[SUPERBLOCK_SIZE])
 {
@@ -143,7 +146,7 @@ static bool take_super(const struct config *c, const struct image *im,
 }
 
 /*
- * Writes the superblock last: a new image that is not complete must not look
+ * Writes the superblock last, so that an incomplete new image does not look
  * like a filesystem.
  */
 static bool put_super(const struct config *c, int fd,
@@ -162,8 +165,8 @@ static bool put_super(const struct config *c, int fd,
 }
 
 /*
- * Writes the image @im to @tf.  The prototype is copied first, because the
- * contents change some of its blocks.
+ * Writes the image @im to @tf.  The prototype is copied first, because some of
+ * its blocks are overwritten by the contents of files.
  */
 static bool write_new(const struct config *c, struct e4l_tree *t,
 		      struct image *im, struct target_file *tf)
@@ -200,8 +203,8 @@ out:
 }
 
 /*
- * Overwrites the superblock, so that an incomplete filesystem cannot be
- * mounted.
+ * Overwrites the superblock with zeroes, so that an incomplete filesystem
+ * cannot be mounted.
  */
 static void spoil(const struct config *c, int fd)
 {
@@ -234,7 +237,10 @@ bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
 	if (!opened)
 		return false;
 	if (!done && !target_is_used(own)) {
-		/* libext2fs must not write after the image was released. */
+		/*
+		 * libext2fs must not write after the superblock has been
+		 * overwritten.
+		 */
 		drop_image(im);
 		spoil(c, tf.fd);
 	}

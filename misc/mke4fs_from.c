@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads another filesystem.  The filesystem is checked first, because damaged
- * files would be copied as if they were sound.
+ * Loads the files of another filesystem.  The filesystem is checked first,
+ * because damaged files would be copied as if they were sound.
  */
 #include "config.h"
 #include <errno.h>
@@ -65,7 +65,7 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 	json_array_append_new(s->left_out, json_name(path));
 }
 
-/* Marks the inodes that have errors. */
+/* Marks the inodes that have errors in the bitmaps of @damage. */
 static bool mark_damage(const struct source *s, const struct findings *found,
 			const struct e4l_load_damage *damage)
 {

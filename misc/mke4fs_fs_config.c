@@ -19,12 +19,13 @@
 #define CAP_REVISION	0x02000000u
 #define CAP_EFFECTIVE	0x000001u
 
-/* An entry of the file. */
+/* The values of a line of the file. */
 struct line {
 	const char *path;
 	struct change change;
 	bool has_caps;
-	uint64_t caps;			/* permitted and effective */
+	/* permitted and effective capabilities, one bit for each */
+	uint64_t caps;
 };
 
 struct fs_config {
@@ -42,7 +43,7 @@ static bool take_caps(const char *value, uint64_t *caps)
 	       take_number(value, 10, UINT64_MAX, caps);
 }
 
-/* Takes a word after the mode.  selabel= is ignored, as by Android. */
+/* Parses a word after the mode. selabel= is ignored, as Android does. */
 static bool take_option(const struct lines *l, struct line *line,
 			const char *word)
 {
@@ -57,7 +58,10 @@ static bool take_option(const struct lines *l, struct line *line,
 	       lines_refuse(l, word, "invalid number of capabilities");
 }
 
-/* Returns the next word of *@rest, or NULL at the end. */
+/*
+ * Returns the next word of *@rest, and advances *@rest.  Returns NULL at the
+ * end.
+ */
 static char *next_word(char **rest)
 {
 	char *word;
@@ -96,7 +100,10 @@ static bool parse_line(const struct lines *l, struct line *line)
 	return true;
 }
 
-/* Sets the capabilities, or removes them if there are none. */
+/*
+ * Sets the capabilities of the entry @id.  If @caps is 0, removes the
+ * capabilities.
+ */
 static errcode_t set_caps(struct e4l_tree *t, uint32_t id, uint64_t caps)
 {
 	uint8_t value[CAP_BYTES] = { 0 };
@@ -105,7 +112,10 @@ static errcode_t set_caps(struct e4l_tree *t, uint32_t id, uint64_t caps)
 		.size = caps ? sizeof(value) : 0,
 	};
 
-	/* words of permitted and inheritable capabilities in turn */
+	/*
+	 * 32 bits of permitted capabilities alternate with 32 bits of
+	 * inheritable capabilities
+	 */
 	put_le32(value, CAP_REVISION | CAP_EFFECTIVE);
 	put_le32(value + 4, caps);
 	put_le32(value + 12, caps >> 32);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filesystem made by mke2fs: opening, planning, and writing to the device. */
+/*
+ * Opens a filesystem that mke2fs has made, plans its contents, and writes them
+ * to the device.
+ */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +29,8 @@ void drop_image(struct image *im)
 }
 
 /*
- * Writes the MMP block, if any.  A reproducible image must not contain the name
- * of this host.
+ * If the filesystem has an MMP block, writes it.  The block does not contain
+ * the name of this host, so that the image is reproducible.
  */
 static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
 {
@@ -69,8 +72,9 @@ bool flush_image(const struct config *c, struct image *im)
 }
 
 /*
- * Keeps the hash seed of the first prototype: mke2fs chooses a new one each
- * time, which changes how full the leaves of directories become.
+ * Sets the hash seed of each prototype to that of the first prototype.  mke2fs
+ * chooses a new seed in each run, and the seed determines how full the leaves
+ * of directories are.
  */
 static void keep_seed(struct image *im)
 {
@@ -88,8 +92,9 @@ static void keep_seed(struct image *im)
 }
 
 /*
- * Limits the reserved blocks to half of all blocks, as e2fsck requires: mke2fs
- * applies -m before it rounds the size to clusters.
+ * Limits the reserved blocks to half of all blocks, as e2fsck requires.  mke2fs
+ * can exceed this limit, because it applies -m before it rounds the size down
+ * to clusters.
  */
 static void bound_reserved(ext2_filsys fs)
 {
@@ -106,7 +111,7 @@ bool open_image(const struct config *c, struct image *im, const char *path)
 	char io_options[40];
 	errcode_t err;
 
-	/* e4l_open_at() explains why there is no cache */
+	/* e4l_open_at() explains why the cache is disabled */
 	snprintf(io_options, sizeof(io_options), "cache=off&offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
@@ -160,8 +165,8 @@ errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 }
 
 /*
- * Appends "A are needed, B are free (C are missing)" after @before if C is not
- * 0.  Returns whether C is 0.
+ * If @wanted is more than @free, appends @before and "not enough WHAT: A are
+ * needed, B are free (C are missing)", and returns false.
  */
 static bool add_missing(FILE *f, const char *before, const char *what,
 			uint64_t wanted, uint64_t free, uint32_t unit_bytes,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filesystem that mke2fs makes: size search, planning and writing. */
+/*
+ * Functions that make, plan and write the filesystem, and search for its size.
+ */
 #ifndef MKE4FS_IMAGE_H
 #define MKE4FS_IMAGE_H
 
@@ -15,13 +17,14 @@ struct dm_verity {
 };
 
 /*
- * A filesystem made by mke2fs.  A prototype is in memory, where a failure
- * changes nothing; a new image is a copy of the last prototype.
+ * A filesystem made by mke2fs.  A prototype is in memory, so that a failure
+ * changes nothing on the disk.  A new image is a copy of the last prototype.
  */
 struct image {
 	const char *name;
 	char path[64];			/* path of a prototype */
-	int proto_fd;			/* -1: the device itself */
+	/* -1: the filesystem is on the device */
+	int proto_fd;
 	ext2_filsys fs;
 	struct e4l *e;
 	struct e4l_populate *plan;
@@ -35,9 +38,11 @@ struct image {
 /* --------------------------------------------------------- mke4fs_mke2fs.c */
 
 /*
- * Runs mke2fs on @path.  @bytes: the size of the filesystem; 0: as given by the
- * user, or all of @path.  @inodes: requested number; 0: mke2fs chooses.  Prints
- * why mke2fs failed unless @silent.  *@failed: mke2fs ran and failed.
+ * Runs mke2fs on @path.  @bytes is the size of the filesystem; 0 means the size
+ * that the user gave or, without one, all of @path.  @inodes is the number of
+ * inodes; if it is 0, mke2fs chooses the number.  If mke2fs fails, sets
+ * *@failed to true, prints the error unless @silent is true, and returns false.
+ * If mke2fs cannot be run, prints the error and returns false.
  */
 bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		uint64_t inodes, bool silent, bool *failed);
@@ -45,16 +50,16 @@ bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 /* ----------------------------------------------------------- mke4fs_size.c */
 
 /*
- * Fills c->growth for --grow-to and a device of @device_bytes (0: a new image).
- * Returns false, after printing the reason, if the filesystem cannot grow to
- * that size.
+ * If --grow-to was given, sets c->growth.  @device_bytes is the size of the
+ * device, or 0 for a new image.  If the filesystem cannot grow to the size of
+ * --grow-to, prints the reason and returns false.
  */
 bool find_growth(struct config *c, uint64_t device_bytes);
 
 /*
- * Makes and plans a prototype of the size in @c, or else of @device_bytes, or,
- * if that is 0, of the smallest size that fits.  Returns false after printing
- * an error.
+ * Makes and plans a prototype.  If the user gave a size, the prototype has that
+ * size.  Otherwise, it has @device_bytes or, if @device_bytes is 0, the
+ * smallest size that fits.  Returns false after printing an error.
  */
 bool make_prototype(const struct config *c, struct e4l_tree *t,
 		    uint64_t device_bytes, struct image *im);
@@ -67,7 +72,7 @@ bool make_prototype(const struct config *c, struct e4l_tree *t,
  */
 bool open_image(const struct config *c, struct image *im, const char *path);
 
-/* Plans the places of @t's files in the open @im, and fills im->stats. */
+/* Plans the location of the files of @t in the open @im, and sets im->stats. */
 errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 		     struct image *im);
 
@@ -79,39 +84,43 @@ void say_plan(const struct config *c, struct e4l_tree *t,
 bool format_device(const struct config *c);
 
 /*
- * Opens and plans the formatted device of @c.  Call drop_image() for @im
- * before.  Returns false after printing an error.
+ * Opens the formatted device of @c, and plans the location of the files of @t.
+ * Call drop_image() for @im before this function.  Returns false after printing
+ * an error.
  */
 bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im);
 
 /*
- * Writes bitmaps, descriptors and superblocks, then the MMP block, which
- * releases the device for other hosts.  Returns false after printing an error.
+ * Writes the bitmaps, the group descriptors and the superblocks, and then the
+ * MMP block, which allows other hosts to use the device.  Returns false after
+ * printing an error.
  */
 bool flush_image(const struct config *c, struct image *im);
 
-/* Closes everything, without writing libext2fs' cached changes. */
+/* Closes @im. Changes that libext2fs has cached are not written. */
 void drop_image(struct image *im);
 
 /* --------------------------------------------------------- mke4fs_verity.c */
 
 /*
- * Whether the prototype suits --verity.  Returns false after printing an error.
+ * Returns false, after printing an error, if --verity is not possible with the
+ * prototype @im.
  */
 bool verity_allowed(const struct config *c, const struct image *im);
 
 /* ----------------------------------------------------------- mke4fs_fill.c */
 
 /*
- * Writes the planned image @im to a new file, which is removed after an error.
- * Returns false after printing an error.
+ * Writes the planned image @im to a new file.  After an error, removes the
+ * file, and returns false after printing the error.
  */
 bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im);
 
 /*
- * Formats, plans and writes the device or existing file that @own holds.  After
- * an error it has no superblock.  Drops @im, and opens it anew.  Returns false
- * after printing an error.
+ * Formats the device or existing file that @own locks, plans the location of
+ * the files, and writes them.  Closes @im first, and opens it again on the
+ * device.  Returns false after printing an error.  The superblock has then been
+ * overwritten, unless mke2fs failed or another program uses the device.
  */
 bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
 		 const struct target *own);
@@ -122,8 +131,8 @@ bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
 void warn_of_times(const struct image *im);
 
 /*
- * Prints the report.  @left_out: paths that --skip-damaged omitted.  Returns
- * false after printing an error.
+ * Prints the report.  @left_out has the paths that --skip-damaged omitted.
+ * Returns false after printing an error.
  */
 bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
 	    uint32_t blocksize, json_t *left_out);

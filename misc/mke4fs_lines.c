@@ -34,8 +34,8 @@ bool lines_refuse(const struct lines *l, const char *word, const char *why)
 }
 
 /*
- * Appends the next line to the first @len bytes of l->text.  Returns -1 at the
- * end.
+ * Reads the next line, and stores it after the first @len bytes of l->text.
+ * Returns -1 at the end of the file.
  */
 static ssize_t append_line(struct lines *l, size_t len)
 {

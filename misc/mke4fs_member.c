@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libarchive takes the real size and the sparse map of a member from fields
- * that can belong to other types, leaves out map entries beyond the size, and
- * ends a file early if the map and the stored data differ in length.  It does
- * not compare the checksums of cpio archives, and ends the targets of their
- * symbolic links at a NUL byte.
+ * Checks the data of archive members, because libarchive accepts damaged
+ * members:
+ *
+ * In tar archives, libarchive takes the real size and the sparse map of a
+ * member from fields that can belong to other types of members.  It ignores map
+ * entries beyond the size, and ends a file early if the map and the stored data
+ * differ in length.
+ *
+ * In cpio archives, libarchive does not compare the checksums, and ends the
+ * target of a symbolic link at a NUL byte.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -14,15 +19,16 @@
 #include "mke4fs_ustar.h"
 
 #define MAGIC_AT	257
-#define GNU_MAGIC	"ustar  "	/* with its NUL */
+#define GNU_MAGIC	"ustar  "	/* includes the NUL at its end */
 
-/* the field of a cpio archive with checksums */
+/* the checksum in the header of a cpio archive */
 #define CRC_AT		102
 #define CRC_DIGITS	8
 
 /*
- * Finds the header of the member behind its pax headers and the headers of long
- * names, between @at and @end.  Sets *@is_pax if there is a pax header.
+ * Finds the header of the member between @at and @end, after the member's pax
+ * headers and headers of long names.  Sets *@is_pax to whether there is a pax
+ * header.
  */
 static bool find_header(const struct stream *s, uint64_t *at, uint64_t end,
 			struct ustar *h, bool *is_pax)
@@ -37,7 +43,7 @@ static bool find_header(const struct stream *s, uint64_t *at, uint64_t end,
 	return false;
 }
 
-/* Takes the type and the stored size from the header of the member. */
+/* Sets the type and the stored size from the header of the member. */
 static void take_header(struct member *m, const struct stream *s,
 			uint64_t first)
 {
@@ -50,15 +56,18 @@ static void take_header(struct member *m, const struct stream *s,
 		return;
 	is_gnu = !memcmp(h.block + MAGIC_AT, GNU_MAGIC, sizeof(GNU_MAGIC));
 	m->is_plain = is_gnu && !is_pax && h.type != 'S';
-	/* hard links can have a size without data */
+	/* A hard link can have a size, but no data. */
 	if (h.type != '1')
 		m->stored = ustar_whole_blocks(h.size);
-	/* stored data can begin with a map, which libarchive has read */
+	/*
+	 * The stored data can begin with a sparse map, which libarchive has
+	 * already read.
+	 */
 	if (h.type != 'S')
 		m->mapped = end - at - USTAR_BLOCK_BYTES;
 }
 
-/* Takes the checksum from the header of a member of a cpio archive. */
+/* Sets the checksum from the header of a member of a cpio archive. */
 static void take_check(struct member *m, const struct stream *s, uint64_t first)
 {
 	char h[CRC_AT + CRC_DIGITS + 1] = "";
@@ -85,7 +94,10 @@ void member_begin(struct member *m, struct archive *a,
 	if (!m->is_tar)
 		return;
 	take_header(m, s, first);
-	/* libarchive hides a map of one entry that covers the file's size */
+	/*
+	 * Set a large size first, because libarchive hides a map with a single
+	 * entry that covers the whole size.
+	 */
 	archive_entry_set_size(entry, INT64_MAX);
 	archive_entry_sparse_reset(entry);
 	archive_entry_set_size(entry, size);
@@ -113,7 +125,7 @@ static bool sizes_agree(const struct member *m, uint64_t bytes, uint64_t end,
 	*size = m->is_tar && !m->is_plain ? m->size : end;
 	if (!m->is_tar)
 		return true;
-	/* the bytes of holes are stored by Solaris only */
+	/* The bytes of holes are stored only by Solaris. */
 	all_read = read == ustar_whole_blocks(*size);
 	if ((!all_read && read != ustar_whole_blocks(bytes)) ||
 	    m->mapped + read < m->stored)
@@ -137,7 +149,7 @@ bool member_is_link(struct archive *a, struct archive_entry *entry)
 {
 	const char *target = archive_entry_symlink(entry);
 
-	/* some programs count a final NUL */
+	/* Some programs include a final NUL in the size. */
 	return (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) !=
 	       ARCHIVE_FORMAT_CPIO || !target ||
 	       (uint64_t)archive_entry_size(entry) <= strlen(target) + 1;

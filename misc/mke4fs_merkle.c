@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds a Merkle tree level by level: reads a level in large pieces, and
- * writes the digests of the blocks to the next higher level.  The memory use
+ * Builds a Merkle tree level by level.  Reads the blocks of a level in large
+ * pieces, and writes their digests to the next higher level.  The memory use
  * does not depend on the size of the data.
  */
 #include "config.h"
@@ -13,7 +13,7 @@
 #include "mke4fs_merkle.h"
 
 #define DIGESTS		(MERKLE_BLOCK_BYTES / SHA256_DIGEST_SIZE)
-/* a piece fills whole blocks of the next level */
+/* the digests of a piece fill whole blocks of the next level */
 #define PIECE_BLOCKS	(2 * DIGESTS)
 #define PIECE_BYTES	(PIECE_BLOCKS * MERKLE_BLOCK_BYTES)
 #define PIECE_DIGEST_BYTES (PIECE_BLOCKS * SHA256_DIGEST_SIZE)
@@ -91,8 +91,9 @@ static void hash_blocks(const struct merkle *m, const uint8_t *blocks, size_t n,
 }
 
 /*
- * Writes the digests of the @n blocks in @from to @to, with zeroes up to the
- * end of the last block.  @piece has space for PIECE_BLOCKS and their digests.
+ * Writes the digests of the @n blocks in @from to @to, and zeroes up to the end
+ * of the last block.  @piece has space for PIECE_BLOCKS blocks and for their
+ * digests.
  */
 static errcode_t build_level(const struct merkle *m, uint8_t *piece,
 			     const struct merkle_place *from, uint64_t n,

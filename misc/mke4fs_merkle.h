@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Merkle trees of SHA-256 digests, as dm-verity and fs-verity store them: a
- * block has the digests of 128 blocks of the level below it, and the level with
- * the root comes first.
+ * Merkle trees of SHA-256 digests in the format of dm-verity and fs-verity.  A
+ * block contains the digests of 128 blocks of the next lower level.  The
+ * highest level is stored first.
  */
 #ifndef MKE4FS_MERKLE_H
 #define MKE4FS_MERKLE_H
@@ -14,7 +14,7 @@
 #include <nettle/sha2.h>
 
 #define MERKLE_BLOCK_BYTES 4096u
-/* enough for 2^63 bytes of data */
+/* maximum number of levels, for 2^63 bytes of data */
 #define MERKLE_LEVELS 8
 
 struct merkle {
@@ -27,7 +27,7 @@ struct merkle {
 	uint64_t data_blocks, tree_blocks;
 };
 
-/* Where blocks are read or written: a file, and the byte of the first block. */
+/* A file, and the byte at which the first block is read or written. */
 struct merkle_place {
 	int fd;
 	uint64_t at;
@@ -36,9 +36,9 @@ struct merkle_place {
 /* The progress of merkle_build(). */
 struct merkle_work {
 	/*
-	 * Called with the number of blocks that have been read, of data_blocks
-	 * + tree_blocks.  Returns false to end the work with
-	 * E4L_ET_INTERRUPTED.
+	 * Called with the number of blocks that have been read; the total is
+	 * data_blocks + tree_blocks.  If the function returns false,
+	 * merkle_build() ends with E4L_ET_INTERRUPTED.
 	 */
 	bool (*progress)(uint64_t done, void *priv);
 	void *priv;
@@ -46,13 +46,13 @@ struct merkle_work {
 	int failed_fd;			/* file of the failed read or write */
 };
 
-/* Computes the shape of the tree over @data_blocks (at least 1) blocks. */
+/* Computes the shape of the tree for @data_blocks (at least 1) blocks. */
 void merkle_plan(struct merkle *m, const uint8_t *salt, size_t salt_len,
 		 uint64_t data_blocks);
 
 /*
- * Reads the data, writes the tree, level by level, and sets @root to the digest
- * of the only block of the highest level.
+ * Reads the data, writes the tree level by level, and sets @root to the digest
+ * of the single block of the highest level.
  */
 errcode_t merkle_build(const struct merkle *m, const struct merkle_place *data,
 		       const struct merkle_place *tree,

@@ -19,9 +19,10 @@
 
 extern char **environ;
 
-/* How the output of mke2fs is handled. */
+/* How the output of mke2fs is forwarded. */
 enum voice {
-	VOICE_ALL,	/* print everything, because there can be a question */
+	/* print everything, because mke2fs can ask a question */
+	VOICE_ALL,
 	VOICE_STDERR,	/* print everything on stderr */
 	VOICE_QUESTION,	/* print questions, and errors if mke2fs fails */
 	VOICE_ERRORS,
@@ -29,7 +30,10 @@ enum voice {
 	VOICE_NONE,
 };
 
-/* Whether @path is executable, and not mke4fs itself under the name mke2fs. */
+/*
+ * Returns whether @path is executable, and is not mke4fs itself under the name
+ * mke2fs.
+ */
 static bool is_mke2fs(const char *path, const struct stat *own)
 {
 	struct stat st;
@@ -39,8 +43,8 @@ static bool is_mke2fs(const char *path, const struct stat *own)
 }
 
 /*
- * Sets @path, which has PATH_MAX bytes, to the path of mke2fs.  If mke4fs is
- * installed as mke2fs, uses the name that dpkg-divert(1) gives to the original.
+ * Sets @path (PATH_MAX bytes) to the path of mke2fs.  If mke4fs is installed as
+ * mke2fs, uses the name to which dpkg-divert(1) renamed the original.
  */
 static bool find_mke2fs(char *path)
 {
@@ -69,8 +73,9 @@ static bool find_mke2fs(char *path)
 }
 
 /*
- * Starts mke2fs.  Redirects its stderr to @err_fd, unless that is -1, and its
- * stdout to @out_fd if stdout is not for the user.
+ * Starts mke2fs.  If @err_fd is not -1, redirects stderr of mke2fs to @err_fd.
+ * If @voice does not forward stdout, redirects stdout to @out_fd or, if @out_fd
+ * is -1, to /dev/null.
  */
 static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 			pid_t *pid)
@@ -83,7 +88,7 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 
 	if (!find_mke2fs(path))
 		return ENOENT;
-	/* mke2fs must not inherit signals that mke4fs blocks */
+	/* mke2fs must not inherit the blocked signals of mke4fs. */
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -113,9 +118,10 @@ struct arguments {
 };
 
 /*
- * Returns the arguments of mke2fs on @path; the caller frees the array and
- * @buf->extended.  Some arguments are in @buf.  @inodes: requested inodes; 0:
- * the default.  @bytes: size of the filesystem; 0: the size in @c.
+ * Returns the arguments for running mke2fs on @path, or NULL if there is no
+ * memory.  The caller frees the array and @buf->extended; @buf contains some of
+ * the arguments.  @bytes is the size of the filesystem; if it is 0, uses the
+ * size in @c.  @inodes is the number of inodes; if it is 0, uses the default.
  */
 static char **make_argv(const struct config *c, const char *path,
 			uint64_t bytes, uint64_t inodes, struct arguments *buf)
@@ -136,7 +142,7 @@ static char **make_argv(const struct config *c, const char *path,
 		argv[n++] = "-q";
 	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
 		 c->growth.journal_mib);
-	/* placed before -J, which takes precedence */
+	/* A -J option of the user follows, and takes precedence. */
 	if (c->growth.journal_mib)
 		argv[n++] = buf->journal;
 	for (i = 0; i < c->n_pass; i++) {
@@ -157,7 +163,10 @@ static char **make_argv(const struct config *c, const char *path,
 	    (bytes && bytes >= c->grow_bytes))
 		buf->resize[0] = '\0';
 	if (c->extended || carry || *buf->resize) {
-		/* resize= last: mke2fs needs the other options first */
+		/*
+		 * resize= must be last, because mke2fs needs the values of the
+		 * other options.
+		 */
 		if (asprintf(&buf->extended, "-E%s%s%s%s",
 			     c->extended ? c->extended : "",
 			     c->extended && carry ? "," : "",
@@ -186,8 +195,9 @@ static char **make_argv(const struct config *c, const char *path,
 }
 
 /*
- * Forwards messages about @path, which may be a prototype, as messages about
- * @name.  Closes @fd, the source of the messages; -1: no messages.
+ * Forwards messages from @fd to @to, and closes @fd.  If @fd is -1, there are
+ * no messages.  Replaces the path @path, which can be that of a prototype, by
+ * @name.
  */
 static void pass_said(int fd, const char *path, const char *name, FILE *to)
 {
@@ -217,15 +227,15 @@ static bool has_failed(int status)
 	return !WIFEXITED(status) || WEXITSTATUS(status);
 }
 
-/* Whether the output is printed only when the result is known. */
+/* Returns whether output is printed only after mke2fs has ended. */
 static bool waits(enum voice voice)
 {
 	return voice == VOICE_QUESTION || voice == VOICE_FAILURE;
 }
 
 /*
- * Forwards the output of @pid from @fd, unless that is -1, until the process
- * ends.  Returns as waitpid(2).  Without memory, only waits for the process.
+ * Forwards the output of the process @pid from @fd until the process ends; if
+ * @fd is -1, only waits.  Returns the status of waitpid(2).
  */
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 		const char *name)
@@ -247,13 +257,15 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 }
 
 /*
- * Runs mke2fs and forwards its output.  Returns as waitpid(2); -1: the error
- * was already printed.
+ * Runs mke2fs and forwards its output.  Returns the status of waitpid(2), or -1
+ * after printing an error.
  */
 static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
-	/* mke2fs prints some errors on stdout */
+	/*
+	 * mke2fs prints some errors on stdout, so that stdout must be kept, too
+	 */
 	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
 		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;
 	int fd[2] = { -1, -1 }, err = 0, status;
@@ -283,8 +295,8 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 }
 
 /*
- * Chooses how to handle the output of mke2fs.  Even with -q, mke2fs prints an
- * empty line, which must not be passed on.
+ * Chooses how to forward the output of mke2fs.  Even with -q, mke2fs prints an
+ * empty line, which must not be forwarded.
  */
 static enum voice voice_of(const struct config *c, const char *path,
 			   bool silent)
@@ -295,7 +307,10 @@ static enum voice voice_of(const struct config *c, const char *path,
 		return VOICE_NONE;
 	if (path != c->device && !c->common.verbose)
 		return quiet ? VOICE_FAILURE : VOICE_ERRORS;
-	/* mke2fs asks its questions only if stdout is a terminal */
+	/*
+	 * Questions must stay on stdout, because mke2fs asks them only if
+	 * stdout is a terminal.
+	 */
 	if (c->common.json && (!isatty(1) || isatty(2)))
 		return VOICE_STDERR;
 	return quiet ? VOICE_QUESTION : VOICE_ALL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Applies a manifest, mtree(5), to the tree.  libarchive's reader is not
- * suitable: it does not report which keywords an entry has, ignores extended
- * attributes, and completes missing attributes from files with the entry's path
- * in the working directory.
+ * suitable: it does not report which keywords an entry has, it ignores extended
+ * attributes, and it takes missing attributes from files with the same path in
+ * the working directory.
  */
 #include "config.h"
 #include <ctype.h>
@@ -30,7 +30,7 @@ struct xattr {
 
 /* The keywords of an entry. */
 struct spec {
-	struct change change;		/* with HAS_* as well */
+	struct change change;		/* also has HAS_* bits */
 	uint32_t type;			/* S_IF* */
 	uint64_t size, rdev;
 	struct e4l_time mtime;
@@ -49,13 +49,15 @@ struct mtree {
 	struct load *l;
 	struct lines lines;
 	struct spec set;		/* keywords of /set */
-	char *cwd;			/* directory of names without a slash */
+	/* directory for names without a slash */
+	char *cwd;
 };
 
 /* ------------------------------------------------------------------ keywords */
 
 /*
- * Decodes the encoding of strvis(3) in place.  Returns false if it is invalid.
+ * Decodes a string in the encoding of strvis(3) in place.  Returns false if the
+ * string is invalid.
  */
 static bool unvis(char *s)
 {
@@ -131,8 +133,8 @@ static bool take_size(struct spec *s, const char *value)
 }
 
 /*
- * SECONDS[.NANOSECONDS]: nanoseconds are an integer, not a fraction, as in
- * libarchive.
+ * Parses SECONDS[.NANOSECONDS].  As in libarchive, NANOSECONDS is an integer,
+ * not a fraction: 1.5 means 1 s + 5 ns.
  */
 static bool take_time(struct spec *s, const char *value)
 {
@@ -151,7 +153,7 @@ static bool take_time(struct spec *s, const char *value)
 	return !*end && nsec < 1000000000;
 }
 
-/* FORMAT,MAJOR,MINOR or Linux' encoded number. */
+/* Parses FORMAT,MAJOR,MINOR or a device number in the encoding of Linux. */
 static bool take_device(struct spec *s, const char *value)
 {
 	unsigned int major, minor;
@@ -209,7 +211,7 @@ static const struct keyword {
 	{ "link", HAS_TARGET, take_target },
 	{ "contents", HAS_CONTENT, take_contents },
 	{ "content", HAS_CONTENT, take_contents },
-	/* Names of owners are ignored: uid and gid are used. */
+	/* Names of owners are ignored, because uid and gid are used. */
 	{ "uname", 0, take_nothing }, { "gname", 0, take_nothing },
 	/* Keywords for verification are ignored. */
 	{ "cksum", 0, take_nothing }, { "inode", 0, take_nothing },
@@ -247,7 +249,7 @@ static bool no_room(const struct mtree *m)
 }
 
 /*
- * Takes "NAME=VALUE", with the value in base64, as go-mtree and umoci write it.
+ * Parses "NAME=VALUE" with a value in base64, as go-mtree and umoci write it.
  */
 static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 {
@@ -303,7 +305,7 @@ static bool take_keywords(const struct mtree *m, struct spec *s, char *words)
 	return true;
 }
 
-/* Handles the keywords of "/unset KEYWORD..." or "/unset all". */
+/* Handles a line "/unset KEYWORD..." or "/unset all". */
 static bool unset(struct mtree *m, char *words)
 {
 	char *word, *rest = words;
@@ -326,7 +328,7 @@ static bool fail(const struct mtree *m, errcode_t err)
 	return refuse(m, error_message(err), m->l->path);
 }
 
-/* Returns the type, which other keywords can imply. */
+/* Returns the type that the keywords give or imply, or 0. */
 static uint32_t type_of(const struct spec *s)
 {
 	if (s->change.set & HAS_TYPE)
@@ -335,7 +337,10 @@ static uint32_t type_of(const struct spec *s)
 	       s->change.set & HAS_CONTENT ? S_IFREG : 0;
 }
 
-/* Finds the file with the contents; @e has its type and size. */
+/*
+ * Sets the path and the size of @e to those of the file with the contents.
+ * Returns false after printing an error.
+ */
 static bool find_content(const struct mtree *m, const struct spec *s,
 			 struct e4l_entry *e)
 {
@@ -356,10 +361,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	return !refuse_image(m->l->c, s->content, s->content);
 }
 
-/*
- * Adds a new entry.  If the path already has an entry of another type, replaces
- * the entry.
- */
+/* Adds a new entry. An existing entry of the same path is replaced. */
 static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 		    uint32_t *id)
 {
@@ -397,8 +399,8 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 }
 
 /*
- * Sets or removes the attributes of the entry @id, whose type is in @mode.
- * Nothing is checked before an attribute is removed.
+ * Sets or removes the extended attributes of the entry @id, whose mode is
+ * @mode.  An attribute without a value is removed without a check.
  */
 static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 			  uint32_t mode)
@@ -423,7 +425,7 @@ static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 	return true;
 }
 
-/* Applies the keywords to the entry @id; @e is the current entry. */
+/* Applies the keywords to the entry @id, whose current state is @e. */
 static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 		   const struct e4l_entry *e)
 {
@@ -444,8 +446,8 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 }
 
 /*
- * Whether @s changes neither the type nor the link target or device number of
- * @e.
+ * Returns whether the entry @e already has the type, the link target and the
+ * device number that @s gives.
  */
 static bool is_same(const struct spec *s, uint32_t type,
 		    const struct e4l_entry *e)
@@ -486,8 +488,8 @@ static bool apply(struct mtree *m, const struct spec *s)
 /* --------------------------------------------------------------------- lines */
 
 /*
- * Returns the path of the entry: below the current directory, unless the name
- * has a slash.
+ * Returns the path of the entry @name.  A name without a slash is in the
+ * current directory.
  */
 static char *find_path(const struct mtree *m, const char *name)
 {
@@ -579,7 +581,7 @@ bool load_manifest(struct load *l, const char *path)
 		say_error(path, "cannot open", ENOMEM);
 		return false;
 	}
-	/* Names of contents are relative to the working directory. */
+	/* Paths of contents are relative to the working directory. */
 	done = lines_open(l->c, &m.lines) && begin_layer(l, false);
 	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
 	if (err) {

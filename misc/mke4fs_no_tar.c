@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Refuses archives and container images, in builds without libarchive. */
+/* Refuses archives and container images in a build without libarchive. */
 #include "config.h"
 #include "support/say.h"
 #include "mke4fs_oci.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Container images: OCI image layouts, as a directory or as an archive, and
- * archives of docker save.  Each document and each layer must have the digest
- * that the referring document contains.
+ * Container images: OCI image layouts (in a directory or an archive), and
+ * archives of docker save.  The digest of each document and each layer is
+ * verified: the document that refers to it contains the digest.
  */
 #include "config.h"
 #include <errno.h>
@@ -48,7 +48,10 @@ static bool refuse(const struct oci *o, const char *where, const char *what)
 
 /* ----------------------------------------------------------------- platforms */
 
-/* Names of architectures in Go, by the machine of uname(2). */
+/*
+ * Maps the machine of uname(2) to the architecture and variant in the terms of
+ * Go.
+ */
 static const struct {
 	const char *machine, *arch, *variant;
 } machines[] = {
@@ -96,7 +99,8 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /*
- * Whether the os, architecture and variant of @object are the requested ones.
+ * Returns whether @object has the requested os, architecture and variant.  The
+ * variant matches if @object has no variant, or if none is requested.
  */
 static bool suits(const struct oci *o, const json_t *object)
 {
@@ -257,8 +261,7 @@ static bool load_oci_layers(struct oci *o, const json_t *layers)
 }
 
 /*
- * Checks the platform in the configuration, and keeps the configuration for
- * --oci-config.
+ * Keeps the configuration for --oci-config, and checks it against --platform.
  */
 static bool take_config(struct oci *o, const char *where, json_t *config,
 			char *text, size_t len)
@@ -305,7 +308,10 @@ out:
 
 /* -------------------------------------------------------------------- indexes */
 
-/* Whether @json has the requested tag or digest.  True if none is requested. */
+/*
+ * Returns whether @json has the requested tag or digest.  If none is requested,
+ * returns true.
+ */
 static bool is_meant(const struct oci *o, const json_t *json)
 {
 	const json_t *notes = json_object_get(json, "annotations");
@@ -315,15 +321,18 @@ static bool is_meant(const struct oci *o, const json_t *json)
 }
 
 /*
- * Whether the entry is not an image, such as an attestation: the platform is
- * unknown.
+ * Returns whether an entry of an index is not an image.  Such an entry, for
+ * example an attestation, has the os "unknown".
  */
 static bool is_beside(const json_t *platform)
 {
 	return platform && !strcmp(text_of(platform, "os"), "unknown");
 }
 
-/* Returns the requested image of @index. NULL after printing an error. */
+/*
+ * Returns the entry of @index for the requested image.  Returns NULL after
+ * printing an error.
+ */
 static const json_t *choose(const struct oci *o, const json_t *index,
 			    bool by_ref)
 {
@@ -431,7 +440,10 @@ static bool load_layout(struct oci *o)
 
 /* -------------------------------------------------------------------- docker */
 
-/* Whether @name is @ref, which may leave out Docker's own registry. */
+/*
+ * Returns whether @name is @ref.  In @ref, the name of Docker's own registry
+ * may be omitted.
+ */
 static bool is_name(const char *name, const char *ref)
 {
 	static const char *const implied[] = {
@@ -447,7 +459,10 @@ static bool is_name(const char *name, const char *ref)
 	return false;
 }
 
-/* Whether the image has the requested name. */
+/*
+ * Returns whether the image has the requested name.  If none is requested,
+ * returns true.
+ */
 static bool has_name(const struct oci *o, const json_t *image)
 {
 	const json_t *names = json_object_get(image, "RepoTags"), *name;
@@ -481,7 +496,10 @@ static const json_t *choose_docker(const struct oci *o, const json_t *list)
 	return NULL;
 }
 
-/* Returns the digest in the name of a configuration; NULL: none. */
+/*
+ * If the name of a configuration consists of its digest, returns the digest,
+ * otherwise NULL.
+ */
 static const struct digest *digest_in_name(const char *name, struct digest *d)
 {
 	const char *slash = strrchr(name, '/');
@@ -494,8 +512,8 @@ static const struct digest *digest_in_name(const char *name, struct digest *d)
 }
 
 /*
- * Loads the layers.  The configuration has the digests of the uncompressed
- * layers.
+ * Loads the layers @names.  The configuration contains the digests of the
+ * unpacked layers.
  */
 static bool load_docker_layers(struct oci *o, const json_t *names)
 {
@@ -553,8 +571,9 @@ out:
 /* ------------------------------------------------------------------- sources */
 
 /*
- * Cuts ":REF" or "@DIGEST" off @path, at the last place where the part before
- * exists as a file.
+ * If @path does not exist, removes ":REF" or "@DIGEST" from its end, so that
+ * the longest possible prefix exists, and returns REF or DIGEST.  Otherwise,
+ * returns NULL.
  */
 static const char *cut_ref(char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The options of mke2fs, and how mke4fs handles each of them.  Options that are
- * in no table are refused, because silently ignoring an option would be worse.
+ * Handles the options of mke2fs.  Options that are in no table are refused,
+ * because silently ignoring an option would be worse.
  */
 #include "config.h"
 #include <ctype.h>
@@ -17,16 +17,14 @@
 #include "support/say.h"
 
 enum fate {
-	HAND_ON,	/* passed to mke2fs (default) */
-	DEVICE_ONLY,	/* passed to the mke2fs that formats the device */
-	/* applied to the copied files; without files, passed to mke2fs */
+	HAND_ON,	/* pass to mke2fs (default) */
+	DEVICE_ONLY,	/* pass to mke2fs when it formats the device */
+	/* apply to the copied files; if no files are copied, pass to mke2fs */
 	CARRY_OUT,
 	REFUSE,
 };
 
-/*
- * Offset of a bool in the configuration that the option sets to true; 0: none.
- */
+/* Offset of a bool in struct config that the option sets to true; 0: none. */
 #define SEEN(member) offsetof(struct config, member)
 
 static void note_seen(struct config *c, size_t seen)
@@ -48,7 +46,7 @@ static bool take_offset(struct config *c, const char *value)
 	       usage("-E offset=", value, "a number of bytes");
 }
 
-/* Without a value, the owner is the caller. */
+/* -E root_owner without a value means the user and group of the caller. */
 static bool take_root_owner(struct config *c, const char *value)
 {
 	unsigned long long uid = getuid(), gid = getgid();
@@ -179,7 +177,7 @@ bool take_name_offset(struct config *c, uint64_t offset_bytes)
 	return add_word(c, &c->extended, word);
 }
 
-/* Whether the tunables are valid. Otherwise prints an error. */
+/* If the tunables are invalid, prints an error and returns false. */
 static bool check_tunables(const char *list)
 {
 	struct e4l_tunables *t = e4l_tunables_new();
@@ -194,7 +192,8 @@ static bool check_tunables(const char *list)
 }
 
 /*
- * Takes the list of -E.  Everything after "tunables=" is the list of tunables.
+ * Handles the list of -E.  "tunables=" must be the last option of the list:
+ * everything after it is the list of tunables.
  */
 bool take_extended(void *config, char *list)
 {
@@ -226,7 +225,10 @@ bool take_extended(void *config, char *list)
 
 /* ----------------------------------------------------------------- features */
 
-/* Features that affect the journal; the last word counts. */
+/*
+ * Features that decide whether there is a journal.  If several are given, the
+ * last one decides.
+ */
 static const struct {
 	const char *word;
 	bool journal;
@@ -236,7 +238,7 @@ static const struct {
 	{ "none", false },
 };
 
-/* The arguments of several -O are joined. */
+/* Joins the arguments of all -O options. */
 static bool take_features(struct config *c, char *list)
 {
 	const char *at;
@@ -271,7 +273,7 @@ static bool hand_on(struct config *c, int letter, char *value, bool device_only)
 	return true;
 }
 
-/* The tag in -J device=TAG,...; NULL if there is none. */
+/* Returns the tag in -J device=TAG,..., or NULL if there is no tag. */
 static const char *journal_tag(const char *options)
 {
 	static const char name[] = "device=";
@@ -284,8 +286,8 @@ static const char *journal_tag(const char *options)
 }
 
 /*
- * Replaces a tag in -J device= by the name of its device: if two devices had
- * the tag, mke2fs would use any of them.
+ * Replaces a tag in -J device= by the name of its device.  If two devices have
+ * the tag, mke4fs prints an error; mke2fs would use either device.
  */
 static bool take_journal(struct config *c, char *options)
 {
@@ -319,8 +321,8 @@ static bool take_journal(struct config *c, char *options)
 /* ------------------------------------------------------------------ letters */
 
 /*
- * The options of one letter; letters that are not listed are only passed to
- * mke2fs.
+ * Options of one letter that need special handling.  All other letters are only
+ * passed to mke2fs.
  */
 static const struct letter {
 	char letter;

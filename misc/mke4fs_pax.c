@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A pax header has records "LENGTH KEYWORD=VALUE\n".  A global header applies
- * to all members that follow.  libarchive ignores global headers and malformed
- * records, takes letters as the number 0, and normalizes names, so that two
- * files can get the same name.
+ * A pax header consists of records "LENGTH KEYWORD=VALUE\n".  A global header
+ * applies to all members that follow it.
+ *
+ * libarchive ignores global headers and malformed records, reads a value that
+ * is not a number as 0, and normalizes names, so that two files can get the
+ * same name.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "support/say.h"
 
 struct record {
-	const char *key, *value;	/* the value has a final NUL */
+	const char *key, *value;	/* @value ends with a NUL */
 	size_t key_len, value_len;
 };
 
@@ -22,14 +24,14 @@ struct record {
 struct pax {
 	struct load *l;
 	struct archive_entry *entry;
-	/* use the names in the headers */
+	/* use the names in the pax headers */
 	bool has_names;
 	bool has_sparse_name;
 };
 
 /*
- * Takes the next of the @len bytes at *@p, and ends its value with a NUL.
- * False: the record is malformed.
+ * Reads the next record of the @len bytes at *@p, and replaces the newline
+ * after its value by a NUL.  Returns false if the record is malformed.
  */
 static bool next_record(char **p, size_t *len, struct record *r)
 {
@@ -61,8 +63,8 @@ static bool has_key(const struct record *r, const char *key)
 }
 
 /*
- * Whether a record of a global header has no effect on files: owners are taken
- * by number, and git writes the ID of a commit as a comment.
+ * Returns whether a record of a global header has no effect on files.  Names of
+ * owners are not used, and git writes the ID of a commit as a comment.
  */
 static bool has_no_effect(const struct record *r)
 {
@@ -80,7 +82,10 @@ static bool check_global(const struct load *l, const struct record *r)
 	return false;
 }
 
-/* Whether @value is decimal, possibly negative or with a fraction. */
+/*
+ * Returns whether @value is a decimal number, possibly negative; if
+ * @has_fraction is true, it may have a fraction.
+ */
 static bool is_number(const char *value, bool has_fraction)
 {
 	static const char digits[] = "0123456789";

@@ -7,13 +7,13 @@
 #include "mke4fs_stream.h"
 
 /*
- * Checks the pax headers of the current member, @entry, whose data have not
- * been read, and sets the names of @entry and @l->path as the headers have them.
- * The archive begins at byte @first of @s.  Returns false, after printing an
- * error, if a record is malformed, or libarchive ignores it although it has an
- * effect.
+ * Checks the pax headers of the current member, @entry, whose data must not
+ * have been read yet.  Sets the names of @entry, and @l->path, to the names in
+ * the headers.  The archive begins at byte @first of @s.  If a record is
+ * malformed, or if libarchive ignores a record that has an effect, prints an
+ * error and returns false.
  *
- * Headers that are not among the last bytes of @s are not read.
+ * Headers that are not in the last two blocks of @s are not checked.
  */
 bool pax_take(struct load *l, struct archive *a, struct archive_entry *entry,
 	      const struct stream *s, uint64_t first);

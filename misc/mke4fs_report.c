@@ -8,7 +8,7 @@
 #include "support/text.h"
 #include "support/units.h"
 
-/* Writes "1 file" and @one, or "N file" and @many, to @buf. */
+/* Writes "1 file" and @one, or "N files" and @many, to @buf. */
 static const char *files(uint64_t n, const char *one, const char *many,
 			 char buf[2 * UNITS_LEN])
 {

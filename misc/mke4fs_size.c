@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Searching for the size of a new image, with prototypes in memory. */
+/* Searches for the size of a new image by making prototypes in memory. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -10,17 +10,17 @@
 #include "support/say.h"
 #include "support/units.h"
 
-/* block size of an image whose size is searched */
+/* Block size of a new image if the user gave no size. */
 #define BLOCKSIZE	4096u
-#define ROUNDS		64	/* largest number of rounds of the search */
+#define ROUNDS		64	/* maximum number of sizes to try */
 /*
- * the search ends after this many failures of mke2fs, which have other reasons
- * than the size
+ * The search ends after this many failures of mke2fs, because the failures then
+ * have another reason than the size.
  */
 #define REFUSALS	16
-/* doublings of 8 MiB until the largest journal fits */
+/* maximum number of doublings of 8 MiB; the largest journal then fits */
 #define DOUBLINGS	13
-/* mke2fs makes a journal in smaller filesystems only on request. */
+/* In smaller filesystems, mke2fs makes a journal only on request. */
 #define JOURNAL_BLOCKS	2048u	/* as in ext2fs_default_journal_size() */
 
 /* --------------------------------------------------------------- prototypes */
@@ -39,8 +39,8 @@ static bool new_memory(struct image *im, uint64_t bytes)
 }
 
 /*
- * Whether the prototype has a journal, or none was requested: mke2fs omits a
- * journal that does not fit.
+ * Returns false if a journal was requested and the prototype has none, because
+ * mke2fs omits a journal that does not fit.
  */
 static bool has_journal_asked_for(const struct config *c,
 				  const struct image *im)
@@ -51,8 +51,10 @@ static bool has_journal_asked_for(const struct config *c,
 }
 
 /*
- * Makes and plans one prototype of @bytes (0: the size in @c); *@err is the
- * result of planning.
+ * Makes a prototype of @bytes in a file of @file_bytes, and plans it; *@err is
+ * the result of planning.  If @bytes is 0, the prototype has the size in @c.
+ * Returns false after printing an error.  If @silent is true, a failure of
+ * mke2fs is not printed, and sets *@err.
  */
 static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
@@ -63,7 +65,7 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	if (!new_memory(im, file_bytes))
 		return false;
 	if (!run_mke2fs(c, im->path, bytes, inodes, silent, &failed)) {
-		/* the size can be too small for mke2fs */
+		/* The size can be too small for mke2fs. */
 		*err = E4L_ET_NO_SPACE;
 		im->stats = (struct e4l_populate_stats) { 0 };
 		return silent && failed;
@@ -83,8 +85,9 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 
 /*
  * Determines the properties of a filesystem that mke2fs makes with @bytes (0:
- * the size in @c) in a file of @file_bytes.  Returns false after printing the
- * error of mke2fs unless @silent; *@failed: mke2fs failed.
+ * the size in @c) in a file of @file_bytes.  Returns false after printing an
+ * error.  If mke2fs fails, sets *@failed to true, and prints the error only if
+ * @silent is false.
  */
 static bool look_at_size(const struct config *c, uint64_t file_bytes,
 			 uint64_t bytes, bool silent, bool *failed,
@@ -127,8 +130,8 @@ failed:
 }
 
 /*
- * As look_at_size(), for @bytes, or for the first doubling of @bytes that has
- * space for the journal and inodes.
+ * Calls look_at_size() for @bytes.  If there is not enough space for the
+ * journal and the inodes, doubles the size until there is.
  */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
@@ -146,7 +149,10 @@ static bool look_from_size(const struct config *c, uint64_t bytes,
 	return look_at_size(c, skip + bytes, bytes, false, &failed, g);
 }
 
-/* Prints the error here, because mke2fs would print all of its options. */
+/*
+ * Prints that --grow-to is not larger than the initial size, and returns false.
+ * mke2fs would print all of its options instead.
+ */
 static bool say_no_growth(const struct config *c, uint64_t bytes)
 {
 	char now[UNITS_LEN], then[UNITS_LEN];
@@ -157,8 +163,8 @@ static bool say_no_growth(const struct config *c, uint64_t bytes)
 }
 
 /*
- * Returns the inodes of a filesystem of @bytes, with as many inodes in each
- * group as the filesystem of --grow-to has.
+ * Returns the number of inodes of a filesystem of @bytes that has as many
+ * inodes in each group as the filesystem of --grow-to.
  */
 static uint64_t growth_inodes(const struct growth *g, uint64_t bytes)
 {
@@ -188,7 +194,9 @@ bool find_growth(struct config *c, uint64_t device_bytes)
 	return bytes < c->grow_bytes || say_no_growth(c, bytes);
 }
 
-/* Returns the blocks that are reserved for root and for the kernel. */
+/*
+ * Returns the number of blocks that are reserved for root and for the kernel.
+ */
 static uint64_t kept_blocks(const struct image *im)
 {
 	uint64_t clusters = ext2fs_blocks_count(im->fs->super) /
@@ -207,7 +215,10 @@ static uint64_t missing_inodes(const struct image *im)
 	return im->stats.wanted_inodes - im->stats.free_inodes;
 }
 
-/* Estimates how many bytes the prototype has too many; negative: too few. */
+/*
+ * Estimates by how many bytes the prototype is too large.  A negative result
+ * means that it is too small.
+ */
 static int64_t slack(const struct config *c, const struct image *im,
 		     uint64_t size, errcode_t err)
 {
@@ -233,15 +244,18 @@ static uint64_t between(uint64_t small, uint64_t large)
 	return (small + large) / 2 / BLOCKSIZE * BLOCKSIZE;
 }
 
-/* Whether the bounds are so close that no other size is tried. */
+/*
+ * Returns whether the bounds are so close that no size between them is tried.
+ */
 static bool is_close(uint64_t small, uint64_t large)
 {
 	return large - small <= BLOCKSIZE || large - small <= large / 512;
 }
 
 /*
- * Returns the next size to try between a size that is too small and one that is
- * large enough.
+ * Returns the next size to try.  @small is known to be too small, and @large to
+ * be large enough (0: no such size is known).  @off is the slack() of size
+ * @now.
  */
 static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 			  int64_t off)
@@ -257,7 +271,8 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 }
 
 /*
- * Returns the inodes for an image of @bytes, @filled of them for copied files.
+ * Returns the number of inodes for an image of @bytes that contains @filled
+ * copied files, or 0 if mke2fs chooses the number.
  */
 static uint64_t count_inodes(const struct config *c, const struct growth *g,
 			     uint64_t filled, uint64_t bytes)
@@ -278,17 +293,18 @@ static bool has_room_to_grow(const struct config *c, uint64_t bytes)
 	       say_no_growth(c, bytes);
 }
 
-/* State of the search for the smallest image; sizes are in bytes. */
+/* State of the search for the smallest image. Sizes are in bytes. */
 struct search {
 	const struct config *c;
 	struct growth growth;
-	uint64_t filled;	/* inodes of the copied files */
-	uint64_t small, large;	/* bounds so far; 0: none */
+	uint64_t filled;	/* number of inodes for the copied files */
+	uint64_t small, large;	/* bounds found so far; 0: none */
 	uint64_t none;		/* the last size that mke2fs refused, or 0 */
 	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;
 	errcode_t err;		/* result of the last plan */
-	bool looked_below;	/* sizes without a journal have been tried */
+	/* a size without a journal has been considered */
+	bool looked_below;
 };
 
 static uint64_t inodes_for(const struct search *s, uint64_t bytes)
@@ -297,9 +313,9 @@ static uint64_t inodes_for(const struct search *s, uint64_t bytes)
 }
 
 /*
- * Running only mke2fs is cheap compared with planning: if mke2fs refuses the
- * lower bound, raises it to about the smallest size that mke2fs accepts.
- * Returns false after printing an error.
+ * If mke2fs refused the lower bound, raises the bound to about the smallest
+ * size that mke2fs accepts.  This saves time, because running mke2fs takes much
+ * less time than planning.  Returns false after printing an error.
  */
 static bool narrow(struct search *s)
 {
@@ -323,15 +339,16 @@ static bool narrow(struct search *s)
 }
 
 /*
- * Narrows the bounds of the search by the result for this size, and chooses the
- * next size to try.  Sets *@over if the search has ended.
+ * Narrows the bounds of the search by the result for s->tried, and chooses the
+ * next size to try.  Sets *@over to true if the search has ended.  Returns
+ * false after printing an error.
  */
 static bool judge(struct search *s, const struct image *im, bool *over)
 {
 	int64_t off = slack(s->c, im, s->tried, s->err);
 	bool fits = !s->err && off >= 0;
 
-	/* the lower bound is for prototypes with a journal */
+	/* The lower bound is not valid for prototypes without a journal. */
 	if (fits && s->small > s->tried)
 		s->small = 0;
 	if (fits || s->small < s->tried)
@@ -356,7 +373,7 @@ static bool try_bytes(struct search *s, struct e4l_tree *t, struct image *im,
 			&s->err);
 }
 
-/* Whether a larger size can succeed. */
+/* Returns whether a larger size can succeed. */
 static bool is_too_small(const struct search *s)
 {
 	return s->err == E4L_ET_NO_SPACE ||
@@ -364,8 +381,9 @@ static bool is_too_small(const struct search *s)
 }
 
 /*
- * Requests more inodes if the prototype has too few.  mke2fs can make fewer
- * than requested: it rounds the inodes of a group down to a multiple of 8.
+ * If the prototype has too few inodes, requests more inodes and returns true.
+ * mke2fs can make fewer inodes than requested, because it rounds the inodes of
+ * a group down to a multiple of 8.
  */
 static bool ask_for_more(struct search *s, const struct image *im)
 {
@@ -381,11 +399,14 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;		/* the upper bound was found for fewer inodes */
+	s->large = 0;		/* the bound was found with fewer inodes */
 	return true;
 }
 
-/* Returns the largest size without a journal, if it can succeed, or 0. */
+/*
+ * Returns the largest size for which mke2fs makes no journal, or 0 if that size
+ * cannot succeed.
+ */
 static uint64_t without_journal(const struct search *s, const struct image *im)
 {
 	uint64_t bytes = (JOURNAL_BLOCKS - 1) * im->fs->blocksize / BLOCKSIZE *
@@ -399,7 +420,10 @@ static uint64_t without_journal(const struct search *s, const struct image *im)
 	       s->c->free_bytes < bytes ? bytes : 0;
 }
 
-/* Plans the next size. Returns false after printing an error. */
+/*
+ * Makes and plans a prototype of the next size, and sets *@over to true if the
+ * search has ended.  Returns false after printing an error.
+ */
 static bool try_next(struct search *s, struct e4l_tree *t, struct image *im,
 		     bool *over)
 {
@@ -451,7 +475,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		return has_room_to_grow(c, s.large);
 	if (im->fs)
 		say_plan(c, t, im, s.err);
-	else	/* repeated to print the error */
+	else	/* run mke2fs again to print its error */
 		try_bytes(&s, t, im, s.tried, false);
 	return false;
 }

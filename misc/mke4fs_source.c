@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads the sources of an image: each source is a layer of the tree. */
+/* Loads the sources of an image. Each source is a layer of the tree. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static bool load_files(struct load *l, const char *path)
 	return S_ISDIR(st.st_mode) ? load_dir(l, path) : load_archive(l, path);
 }
 
-/* The prefixes of -d. */
+/* The prefixes of -d, and the functions that load the sources. */
 static const struct kind {
 	const char *prefix;
 	bool (*load)(struct load *l, const char *path);
@@ -101,12 +101,13 @@ static const struct kind {
 	{ "oci:", load_oci },
 	{ "oci-archive:", load_oci_archive },
 	{ "docker-archive:", load_docker_archive },
-	{ "", load_files },		/* last: matches all names */
+	/* must be last, because it matches all names */
+	{ "", load_files },
 };
 
 /*
- * Cuts ":/PATH" off @name, unless a file has the whole name.  Returns the path,
- * or NULL.
+ * If @name does not exist, removes ":/PATH" from its end and returns "/PATH".
+ * Otherwise, returns NULL.
  */
 static char *cut_below(char *name)
 {
@@ -140,7 +141,9 @@ static bool load_one(struct load *l, const char *name)
 	l->path = NULL;
 	l->is_layer = false;
 	l->below = cut_below(path);
-	/* messages name a directory or archive without ":/PATH" */
+	/*
+	 * Messages contain the name of a directory or archive without ":/PATH".
+	 */
 	if (kind->load == load_files)
 		l->name = path;
 	done = kind->load(l, path);

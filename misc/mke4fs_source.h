@@ -7,18 +7,19 @@
 #include "mke4fs.h"
 
 /*
- * An unlinked file for the contents of archives, because the place of a file in
- * the image is known only after all sources have been read.
+ * An unlinked file for the contents of archives.  The contents must be stored,
+ * because the location of a file in the image is known only after all sources
+ * have been read.
  */
 struct spool {
-	int fd;				/* -1: not needed yet */
+	int fd;				/* -1: the file has not been created */
 	uint64_t end;			/* bytes in the file */
 	/* extents of the current file */
 	struct e4l_stretch *stretches;
 	size_t n_stretches;
-	/* end of the data of the current file */
+	/* offset in the current file at which its data end */
 	uint64_t taken_end;
-	/* end of the last zeroes of the current file */
+	/* offset in the current file at which the last zeroes end */
 	uint64_t zero_end;
 };
 
@@ -28,14 +29,16 @@ struct load {
 	struct e4l_tree *t;
 	struct spool *spool;
 	const char *name;		/* name of the source in messages */
-	/* target directory in the tree; NULL: root */
+	/* directory of the tree into which the source is loaded; NULL: root */
 	const char *below;
 	/* path of the current entry; NULL: none */
 	const char *path;
-	bool is_layer;			/* the source can contain whiteouts */
-	char **config_text;		/* configuration of a container image */
+	/* an entry of the source can be a whiteout */
+	bool is_layer;
+	/* receives the configuration of a container image */
+	char **config_text;
 	size_t *config_len;
-	/* unpacked bytes of all archives so far */
+	/* number of bytes that all archives have unpacked to so far */
 	uint64_t *taken;
 };
 
@@ -46,38 +49,44 @@ bool complain(const struct load *l, const char *what);
 bool complain_tree(const struct load *l, errcode_t err);
 
 /*
- * Begins a layer of the tree.  @spooled: its contents are in the spool.
- * Returns false after printing an error.
+ * Begins a layer of the tree.  If @spooled is true, its contents are in the
+ * spool.  Returns false after printing an error.
  */
 bool begin_layer(const struct load *l, bool spooled);
 
 /*
- * In mke4fs_spool.c.  Creates the file if necessary.  Returns false after
- * printing an error.
+ * In mke4fs_spool.c.  If the spool file does not exist yet, creates it.
+ * Returns false after printing an error.
  */
 bool spool_open(const struct load *l);
 
-/* Begins with the contents of a file. */
+/* Begins the contents of a new file in the spool. */
 bool spool_begin(const struct load *l);
 
-/* Appends @len bytes at @offset of the file; zeroes become holes. */
+/*
+ * Stores @len bytes at @offset of the current file.  Zeroes become holes.
+ * Returns false after printing an error.
+ */
 bool spool_take(const struct load *l, const char *buf, size_t len,
 		uint64_t offset);
 
 /*
- * Appends bytes that belong to no file yet.  Returns false after printing an
- * error.
+ * Appends bytes to the spool without adding them to the current file.  Returns
+ * false after printing an error.
  */
 bool spool_append(struct spool *s, const char *buf, size_t len);
 
-/* Sets the contents of @e, with e->size bytes, to the appended bytes. */
+/*
+ * Sets the contents of @e to the bytes of the current file, which begin at @pos
+ * of the spool.  e->size must be set.
+ */
 void spool_describe(const struct spool *s, uint64_t pos, struct e4l_entry *e);
 
 void spool_free(struct spool *s);
 
 /*
- * In mke4fs_xattr.c.  Returns NULL if Linux accepts the attribute for a file with
- * the type of @mode, otherwise the text of an error.
+ * In mke4fs_xattr.c.  Checks the attribute @x for a file of mode @mode.  If
+ * Linux accepts it, returns NULL, otherwise the text of an error.
  */
 const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 
@@ -85,35 +94,34 @@ const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 bool load_dir(struct load *l, const char *path);
 
 /*
- * Whether the file or device @path is the image itself, possibly through loop
- * devices or an overlayfs.
+ * Returns whether the file or device @path is the image itself, directly or
+ * through loop devices or an overlayfs.
  */
 bool is_image(const struct config *c, const char *path);
 
 /*
- * Returns true, after printing an error about the source @name, if
- * is_image(@path).
+ * If is_image(@path), prints an error about the source @name and returns true.
  */
 bool refuse_image(const struct config *c, const char *name, const char *path);
 
-/* An archive: a file, or bytes from a function. */
+/* The input of load_tar(): a file, or bytes that a function returns. */
 struct tar_input {
-	/* NULL: use @read; "-": standard input */
+	/* file; "-": standard input; NULL: use @read */
 	const char *path;
 	/*
-	 * Sets *@buf to the next bytes.  Returns their number, 0 at the end, or
-	 * a negative number after printing an error.
+	 * Sets *@buf to the next bytes, and returns their number; 0 means the
+	 * end.  After an error, prints it and returns a negative number.
 	 */
 	ssize_t (*read)(void *priv, const void **buf);
 	void *priv;
 };
 
-/* In mke4fs_tar.c. Loads an archive as a layer. */
+/* In mke4fs_tar.c. Loads the archive @in as a layer. */
 bool load_tar(struct load *l, const struct tar_input *in);
 
 /*
- * In mke4fs_fs_config.c.  Sets the owners, permissions and capabilities in the
- * file @path.  Returns false after printing an error.
+ * In mke4fs_fs_config.c.  Sets owners, permissions and capabilities as the file
+ * @path specifies.  Returns false after printing an error.
  */
 bool apply_fs_config(const struct config *c, const char *path,
 		     struct e4l_tree *t);
@@ -126,14 +134,14 @@ bool add_verity(const struct config *c, struct e4l_tree *t,
 		struct spool *spool);
 
 /*
- * In mke4fs_whiteout.c.  Whether the current entry is a whiteout of a layer, or
- * belongs to AUFS.
+ * In mke4fs_whiteout.c.  Returns whether the current entry is a whiteout of a
+ * layer, or an entry for internal use of AUFS.
  */
 bool whiteout_is(const struct load *l);
 
 /*
- * Applies the whiteout, or omits an entry of AUFS.  Returns false after printing
- * an error.
+ * Applies a whiteout.  Ignores an entry for internal use of AUFS.  Returns
+ * false after printing an error.
  */
 bool whiteout_take(const struct load *l);
 

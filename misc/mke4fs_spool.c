@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The contents of archives, in an unlinked file beside the image. */
+/* Stores the contents of archives in an unlinked file. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 static const char zeroes[HOLE_BYTES];
 
 /*
- * Creates an unlinked file beside the image.  If the target is a device, or if
- * the file cannot be created there, creates it in TMPDIR.
+ * Creates an unlinked file in the directory of the image.  If the target is a
+ * device, or if this fails, creates the file in TMPDIR.
  */
 static int make_file(const char *device)
 {
@@ -44,7 +44,7 @@ bool spool_open(const struct load *l)
 	return false;
 }
 
-/* Makes room for one more stretch. */
+/* Allocates space for one more stretch. */
 static bool grow_stretches(const struct load *l)
 {
 	struct spool *s = l->spool;
@@ -59,7 +59,7 @@ bool spool_begin(const struct load *l)
 
 	s->n_stretches = 0;
 	s->taken_end = s->zero_end = 0;
-	/* the array must not be NULL, even if the file is one hole */
+	/* The array must not be NULL, even if the file consists of one hole. */
 	return grow_stretches(l);
 }
 
@@ -117,9 +117,9 @@ static void drop_data(struct spool *s, uint64_t bytes)
 }
 
 /*
- * Whether a hole ends with these @len bytes, which are inside one hole-sized
- * block: all bytes of the block are zeroes.  Removes the bytes of the block
- * that were already added.
+ * Handles @len bytes at @offset, which are in one aligned block of HOLE_BYTES.
+ * If the bytes complete the block and all bytes of the block are zeroes,
+ * removes the bytes of the block that were already stored, and returns true.
  */
 static bool ends_hole(struct spool *s, const char *buf, size_t len,
 		      uint64_t offset)

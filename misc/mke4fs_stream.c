@@ -11,8 +11,8 @@
 
 /*
  * Limits of unpacked data without --max-size: a fixed size, and a ratio to the
- * read bytes that is larger than any compression method reaches (except bzip2,
- * for zeroes), but smaller than repeated compression reaches.
+ * packed data.  The ratio is larger than any compression method reaches, except
+ * bzip2 for zeroes, but smaller than repeated compression reaches.
  */
 #define FREE_BYTES (1ULL << 30)
 #define ONCE_RATIO (1u << 21)
@@ -43,7 +43,10 @@ static bool is_packed_twice(const struct stream *s)
 		archive_filter_code(s->raw, 1) > 0);
 }
 
-/* The number of file bytes from which @s was unpacked. */
+/*
+ * Returns the number of bytes of the file from which the data of @s were
+ * unpacked.
+ */
 static uint64_t packed_bytes(const struct stream *s)
 {
 	if (s->raw && !s->below->below)
@@ -59,8 +62,8 @@ static bool is_bomb(struct stream *s)
 	unsigned int ratio = is_packed_twice(s) ? TWICE_RATIO : ONCE_RATIO;
 
 	/*
-	 * --max-size: allow four blocks of read-ahead; the caller checks the
-	 * exact limit
+	 * With --max-size, the limit is four blocks higher, because this stream
+	 * reads ahead.  The caller checks the exact limit.
 	 */
 	if (s->max_bytes ?
 	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
@@ -88,7 +91,10 @@ static la_ssize_t read_file(struct stream *s, char *buf)
 	return len;
 }
 
-/* Copies the data of s->read, which are valid only until the next call. */
+/*
+ * Copies the data that s->read returns, because they are valid only until the
+ * next call.
+ */
 static la_ssize_t read_given(struct stream *s, char *buf)
 {
 	size_t len = 0, n;
@@ -139,7 +145,8 @@ static bool is_gzip(struct stream *s)
 }
 
 /*
- * Unpacks the next bytes of s->below.  Returns 1 if the gzip member continues.
+ * Unpacks the next bytes of s->below.  Returns 1 if more data can follow, 0 at
+ * the end, and a negative number after an error.
  */
 static la_ssize_t inflate_some(struct stream *s)
 {
@@ -172,7 +179,7 @@ static la_ssize_t inflate_some(struct stream *s)
 	return ARCHIVE_FATAL;
 }
 
-/* All members of a gzip file form one stream. */
+/* Unpacks one block. All members of a gzip file form one stream. */
 static la_ssize_t read_gzip(struct stream *s, char *buf)
 {
 	z_stream *z = s->gzip;
@@ -189,7 +196,7 @@ static la_ssize_t read_gzip(struct stream *s, char *buf)
 	return is_bomb(s) ? ARCHIVE_FATAL : got;
 }
 
-/* Reads one more block into the buffer of the older block. */
+/* Reads the next block into the buffer of the older of the two blocks. */
 static la_ssize_t read_block(struct stream *s)
 {
 	char *oldest = s->block[0];
@@ -210,7 +217,10 @@ static la_ssize_t read_block(struct stream *s)
 	return got;
 }
 
-/* Returns the next bytes without consuming them; 0 at the end. */
+/*
+ * Sets *@buf to the next bytes without consuming them, and returns their
+ * number; 0 means the end.
+ */
 static la_ssize_t look(struct stream *s, const char **buf)
 {
 	uint64_t off = s->at - s->begin;
@@ -291,7 +301,7 @@ bool stream_recall(const struct stream *s, uint64_t at, void *buf, size_t len)
 	return true;
 }
 
-/* The number of leading zeroes in @len bytes. */
+/* Returns the number of zeroes at the start of the @len bytes. */
 static size_t count_zeroes(const char *buf, size_t len)
 {
 	size_t n = 0;
@@ -335,8 +345,8 @@ bool stream_skip_zeroes(struct stream *s, size_t unit)
 }
 
 /*
- * Unpacks gzip with zlib: libarchive ignores the checksums of gzip, and would
- * return damaged data.
+ * Unpacks gzip with zlib, because libarchive ignores the checksums of gzip and
+ * would return damaged data.
  */
 static bool unpack_gzip(struct stream *s)
 {

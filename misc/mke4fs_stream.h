@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A stream of bytes for libarchive: a file, or the unpacked data of another
- * stream.  The last bytes can be read again, because libarchive reads beyond
- * the end of an archive, where another archive may begin.
+ * stream.  The last two blocks can be read again: libarchive reads beyond the
+ * end of an archive, where another archive may begin.
  */
 #ifndef MKE4FS_STREAM_H
 #define MKE4FS_STREAM_H
@@ -17,22 +17,29 @@
 
 struct stream {
 	int fd;				/* -1: use @read */
-	ssize_t (*read)(void *priv, const void **buf);	/* 0: the end */
+	/* returns 0 at the end */
+	ssize_t (*read)(void *priv, const void **buf);
 	void *priv;
-	/* bytes from @read that have not been used */
+	/* bytes that @read returned and that have not been used */
 	const char *given;
 	size_t n_given;
-	/* limit of unpacked bytes; 0: a plausible size */
+	/*
+	 * limit of unpacked bytes; if 0, an implausibly large size is refused
+	 */
 	uint64_t max_bytes;
-	/* the input can be endless, so that zeroes are limited */
+	/* the input can be endless, so that the number of zeroes is limited */
 	bool endless;
-	/* libarchive or zlib unpacks @below; both NULL: not compressed */
+	/*
+	 * unpacks @below; if @raw and @gzip are NULL, the stream is not
+	 * compressed
+	 */
 	struct archive *raw;
 	bool raw_empty;			/* the unpacked data are empty */
 	z_stream *gzip;
 	bool gzip_ended;		/* the current gzip member has ended */
-	struct stream *below;		/* the compressed stream */
-	uint64_t first;			/* offset of the compressed data */
+	struct stream *below;		/* the compressed stream, or NULL */
+	/* offset of the compressed data in @below */
+	uint64_t first;
 	char *block[2];			/* the last two blocks that were read */
 	size_t len[2];
 	uint64_t begin;			/* offset of block[0] in the stream */
@@ -43,48 +50,53 @@ struct stream {
 };
 
 /*
- * Reads @fd, which is borrowed, from its current position; or uses s->read, if
- * set before anything is read.  False: no memory.
+ * Reads @fd, which is borrowed, from its current position.  If the caller sets
+ * s->read after this call, that function is used instead of @fd.  Returns false
+ * if there is no memory.
  */
 bool stream_open(struct stream *s, int fd);
 
 /*
- * Unpacks @below from its next byte on, and moves @below.  *@packed: the data
- * are compressed; otherwise @below has not moved, and @s is closed.  False:
- * @below has an error.
+ * Opens @s to unpack @below from the next byte of @below on.  If the data are
+ * compressed, sets *@packed to true.  Otherwise, sets *@packed to false, closes
+ * @s, and leaves the position of @below unchanged.  Returns false after an
+ * error, which is recorded in @below.
  */
 bool stream_unpack(struct stream *s, struct stream *below, bool *packed);
 
-/* Closes @s.  The stream below continues after the compressed data. */
+/*
+ * Closes @s.  The next byte of s->below is then the byte after the compressed
+ * data.
+ */
 void stream_close(struct stream *s);
 
 /*
- * For archive_read_open(): reads @priv, a stream.  An error is also recorded in
- * the stream.
+ * For archive_read_open(): reads the stream @priv.  An error is also recorded
+ * in the stream.
  */
 la_ssize_t stream_read(struct archive *a, void *priv, const void **buf);
 
 /*
- * Moves to byte @at, which must be in the last two blocks that were read.
- * False: an error.
+ * Sets the position to byte @at, which must be in the last two blocks that were
+ * read.  Returns false after an error, which is recorded in @s.
  */
 bool stream_seek(struct stream *s, uint64_t at);
 
 /*
- * Copies up to @len of the next bytes without consuming them; returns their
- * number.
+ * Copies up to @len of the next bytes to @buf without consuming them.  Returns
+ * the number of copied bytes.
  */
 size_t stream_peek(struct stream *s, void *buf, size_t len);
 
 /*
- * Copies @len bytes from byte @at on, which precede the next byte.  False: the
- * bytes are not among the last ones.
+ * Copies @len bytes from byte @at on to @buf.  Returns false if the bytes are
+ * not in the last two blocks that were read.
  */
 bool stream_recall(const struct stream *s, uint64_t at, void *buf, size_t len);
 
 /*
- * Skips zeroes, in units of @unit.  Returns whether more data follow; false
- * also after an error.
+ * Skips zeroes, in units of @unit bytes.  Returns true if more data follow, and
+ * false at the end or after an error.
  */
 bool stream_skip_zeroes(struct stream *s, size_t unit);
 

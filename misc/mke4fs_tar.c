@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads an archive, which can be a layer.  A leading "/" or "./" is dropped,
- * and ".." is refused.  Missing directories are created.  Of two entries with
- * one name, the last is used, whatever their types.  Owners are taken by
- * number, not by name.
+ * Loads an archive, which can be a layer of a container image.  A "/" or "./"
+ * at the start of a name is removed, and ".." is refused.  Missing directories
+ * are created.  If two entries have the same name, the later entry is used,
+ * even if it has another type.  Owners are taken by number, not by name.
  */
 #include "config.h"
 #include <archive.h>
@@ -34,20 +34,21 @@
 #define TAR_MAGIC_AT 257
 #define MAX_DEPTH 8	/* nesting depth of compressed archives */
 /*
- * Without --max-size, the files of a zip archive may have ZIP_FREE_BYTES and
+ * Without --max-size, the files of a zip archive may have ZIP_FREE_BYTES plus
  * ZIP_RATIO times the size of the archive.
  */
 #define ZIP_FREE_BYTES (1ULL << 30)
 #define ZIP_RATIO (1u << 16)
-#define MAX_MAJOR 0xfff			/* limits of Linux and ext4 */
+/* limits of device numbers in Linux and ext4 */
+#define MAX_MAJOR 0xfff
 #define MAX_MINOR 0xfffff
 #define MAX_ID (UINT32_MAX - 1)		/* UINT32_MAX is not a valid ID */
 
 struct tar {
 	struct load *l;
 	const struct tar_input *in;
-	bool broken;			/* the input has printed an error */
-	int fd;				/* -1: not a file */
+	bool broken;			/* @in->read has printed an error */
+	int fd;				/* -1: the input is not a file */
 	/* the input is a device; the input can be endless */
 	bool is_device, is_endless;
 	struct stream bottom;		/* the uncompressed input */
@@ -56,15 +57,17 @@ struct tar {
 	const struct stream *s;
 	/* start of the current archive in the unpacked data */
 	uint64_t begin;
-	/* unpacked bytes of the previous archives */
+	/* bytes unpacked from the previous archives */
 	uint64_t unpacked;
 	unsigned int n_archives;	/* number of archives that were read */
 	/* number of members, including the current one */
 	uint64_t n_members;
-	/* blocks were found, which can be zeroes of an empty archive */
+	/*
+	 * the input has at least one block, so that it can be an empty archive
+	 */
 	bool has_blocks;
-	uint64_t most_bytes;		/* limit of the bytes of all files */
-	uint64_t taken_bytes;		/* bytes of all files so far */
+	uint64_t most_bytes;		/* limit of @taken_bytes */
+	uint64_t taken_bytes;		/* total size of the files so far */
 	uint64_t n_old;			/* files with a time before 1970 */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs, max_xattrs;
@@ -104,13 +107,13 @@ static bool complain_archive(const struct tar *r)
 /* --------------------------------------------------------------------- data */
 
 /*
- * Without --max-size, an archive may unpack to MANY_BYTES, or to MANY_TIMES its
- * size if that is more.
+ * Without --max-size, an archive may unpack to MANY_BYTES or to MANY_TIMES its
+ * size, whichever is more.
  */
 #define MANY_BYTES	(64ULL << 30)
 #define MANY_TIMES	100
 
-/* Whether the unpacked archive is within its limit. */
+/* If the unpacked data exceed the limit, prints an error and returns false. */
 static bool is_within(const struct tar *r)
 {
 	uint64_t packed = r->bottom.at;
@@ -131,7 +134,7 @@ static bool is_within(const struct tar *r)
 	return false;
 }
 
-/* Copies the data of the current entry, @m, to the spool. */
+/* Copies the data of the current entry to the spool, and adds them to @m. */
 static bool take_data(struct tar *r, struct member *m)
 {
 	const void *buf;
@@ -167,7 +170,7 @@ static const char *const acl_names[] = {
 	"system.posix_acl_access", "system.posix_acl_default",
 };
 
-/* Whether the current entry can have @x.  Otherwise prints an error. */
+/* If the current entry cannot have @x, prints an error and returns false. */
 static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
 			uint32_t mode)
 {
@@ -180,8 +183,8 @@ static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
 }
 
 /*
- * Adds the ACLs.  ACLs that @found has as attributes take precedence, because
- * they have numbers.
+ * Adds the ACLs of the entry.  If @found contains an ACL as an extended
+ * attribute, uses that attribute, because it has numbers.
  */
 static bool take_acls(struct tar *r, struct archive_entry *entry,
 		      const struct e4l_tree_xattr *found, uint32_t *mode)
@@ -217,7 +220,10 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 		return complain(r->l, "out of memory");
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
-		/* libarchive continues after a failed allocation */
+		/*
+		 * libarchive continues after a failed allocation, and returns
+		 * NULL.
+		 */
 		if (!x.name || !x.value)
 			return complain(r->l, "out of memory");
 		if (e4l_xattr_is_private(x.name, x.value, x.size))
@@ -237,9 +243,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 /* ------------------------------------------------------------------- entries */
 
 /*
- * Reads the data of @entry, and sets e->size to the size of the file: the size
- * of libarchive may come from a field that does not apply, or be unknown before
- * the end of the data.
+ * Reads the data of @entry, and sets e->size to the size of the file.  The size
+ * that libarchive returns is not reliable: it can come from a field that does
+ * not apply, or be unknown before the end of the data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
@@ -301,7 +307,7 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 			return complain(r->l, "the target of the symbolic link "
 					      "contains a NUL byte");
 		e->size = target ? strlen(target) : 0;
-		/* Linux has no other modes of symbolic links */
+		/* In Linux, symbolic links always have this mode. */
 		e->mode = S_IFLNK | 0777;
 	}
 	if (!take_xattrs(r, entry, &e->mode))
@@ -311,7 +317,10 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	return !S_ISREG(e->mode) || take_content(r, entry, e);
 }
 
-/* In cpio archives, the data may come with the last name of a file. */
+/*
+ * Adds a hard link.  In cpio archives, the data can be stored with the last
+ * name of a file.
+ */
 static bool take_link(struct tar *r, struct archive_entry *entry)
 {
 	const char *target = archive_entry_hardlink(entry);
@@ -327,7 +336,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
 		if (!take_content(r, entry, &e))
 			return false;
-		/* without data, the size may be invalid */
+		/* If there are no data, the size can be invalid. */
 		err = e.size ? e4l_tree_set_content(r->l->t, id, &e) : 0;
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
@@ -336,7 +345,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	return !err || complain_tree(r->l, err);
 }
 
-/* Whether the path is the root directory of the layer. */
+/* Returns whether the path is the root directory of the layer. */
 static bool is_root(const char *path)
 {
 	size_t len;
@@ -400,9 +409,10 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 /* ------------------------------------------------------------------ archive */
 
 /*
- * Whether data are lost after a warning of libarchive: it found no header where
- * the next member should begin, and searched for one; or it cannot read the
- * sparse map.  A damaged GNU.sparse.map gives no text.
+ * Returns whether data are lost after a warning of libarchive.  This is the
+ * case if libarchive found no header where the next member should begin and
+ * searched for one, or if it cannot read the sparse map.  If GNU.sparse.map is
+ * damaged, the warning has no text.
  */
 static bool loses_data(const struct tar *r)
 {
@@ -431,8 +441,8 @@ static bool take_all(struct tar *r)
 		    !pax_take(r->l, r->a, entry, r->s, r->begin))
 			return false;
 		/*
-		 * The warning is, for example, about an invalid UTF-8 name,
-		 * which is used unchanged.
+		 * The warning can be, for example, about a name that is not
+		 * valid UTF-8.  Such a name is used unchanged.
 		 */
 		if (got == ARCHIVE_WARN) {
 			complain_archive(r);
@@ -452,7 +462,7 @@ static bool new_archive(struct tar *r)
 	return r->a || complain(r->l, "out of memory");
 }
 
-/* Adds the unpacked bytes to the bytes of all archives. */
+/* Frees the archive, after adding its unpacked bytes to the total. */
 static void free_archive(struct tar *r)
 {
 	r->unpacked += archive_filter_bytes(r->a, 0);
@@ -468,10 +478,15 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
 }
 
 /*
- * Loads the archive at the position of @s.  *@unit is the unit of zeroes before
- * the next archive: whole blocks after a tar archive, like --ignore-zeros of
- * tar(1), bytes after others, like Linux in an initramfs.  Only formats with a
- * magic number are accepted: any list of words would be a valid mtree manifest.
+ * Loads the archive at the position of @s.
+ *
+ * Sets *@unit to the unit of zeroes before the next archive.  After a tar
+ * archive, whole blocks of zeroes are skipped, like --ignore-zeros of tar(1)
+ * does.  After other archives, single bytes are skipped, as Linux does in an
+ * initramfs.
+ *
+ * Only formats with a magic number are accepted, because any list of words
+ * would be a valid mtree manifest.
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
@@ -500,8 +515,9 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 /* ---------------------------------------------------- concatenated archives */
 
 /*
- * Returns the unit of zeroes before the first archive.  A tar header with an
- * empty name begins with zeroes, which must not be skipped.
+ * Returns the unit of zeroes before the first archive.  If the first block is a
+ * tar header, its name can be empty, so that the block begins with zeroes that
+ * must not be skipped.
  */
 static size_t first_unit(struct stream *s)
 {
@@ -520,8 +536,9 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * Loads all archives in @s.  A device continues with zeroes beyond the end of
- * an archive, and may contain nothing but zeroes, like /dev/zero.
+ * Loads all archives in @s.  Only one archive is loaded from a device, because
+ * a device continues after the end of the archive, and can contain nothing but
+ * zeroes, like /dev/zero.
  */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 {
@@ -550,8 +567,8 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * Whether the input is not a filesystem image.  Like an empty archive, an image
- * begins with zeroes.
+ * If the input is a filesystem image, prints an error and returns false.  An
+ * image begins with zeroes, like an empty archive.
  */
 static bool is_archive(const struct tar *r)
 {
@@ -610,8 +627,8 @@ static bool take_archives(struct tar *r)
 /* --------------------------------------------------------------------- zip */
 
 /*
- * A zip archive in a file is read from the directory at its end: only the
- * directory has the modes of the files.
+ * Loads a zip archive from a file.  The archive is read from the directory at
+ * its end, because only the directory has the modes of the files.
  */
 static bool take_zip(struct tar *r, const struct stat *st)
 {
@@ -633,7 +650,7 @@ static bool take_zip(struct tar *r, const struct stat *st)
 	return done;
 }
 
-/* Whether libarchive recognizes the file as a zip archive. */
+/* Returns whether libarchive recognizes the file as a zip archive. */
 static bool is_zip(const struct tar *r)
 {
 	struct archive *a = archive_read_new();
@@ -685,8 +702,8 @@ static bool take_file(struct tar *r)
 }
 
 /*
- * If time_t has 32 bits, as in Debian's i386, libarchive drops the upper bits of
- * all times: 2040 becomes 1903.
+ * Warns of times before 1970 if time_t has 32 bits, as on Debian's i386.
+ * libarchive then drops the upper bits of all times, so that 2040 becomes 1903.
  */
 static void warn_of_old(const struct tar *r)
 {
@@ -700,9 +717,9 @@ static void warn_of_old(const struct tar *r)
 }
 
 /*
- * Like tar(1) and Linux, refuses a file in place of a directory that has files
- * of the same archive.  A layer can replace such a directory, as container
- * runtimes do.
+ * Refuses an archive in which a later file has replaced a directory that
+ * contains files of the same archive, as tar(1) and Linux do.  In a layer, a
+ * file can replace such a directory, as in container runtimes.
  */
 static bool keeps_all(const struct load *l)
 {

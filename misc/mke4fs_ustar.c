@@ -13,7 +13,9 @@ uint64_t ustar_whole_blocks(uint64_t bytes)
 	       USTAR_BLOCK_BYTES;
 }
 
-/* The size field: octal, or binary with the highest bit set. */
+/*
+ * Reads the size field, which is octal or, if the highest bit is set, binary.
+ */
 static uint64_t size_field(const char *block)
 {
 	const char *p = block + SIZE_AT, *end = p + SIZE_BYTES;

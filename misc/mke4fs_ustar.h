@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Headers of tar archives, in a stream that libarchive has read. */
+/* Reads headers of tar archives again, after libarchive has read them. */
 #ifndef MKE4FS_USTAR_H
 #define MKE4FS_USTAR_H
 
@@ -14,20 +14,23 @@ struct ustar {
 	uint64_t next;		/* offset of the block after the data */
 };
 
-/* @bytes rounded up to whole blocks. */
+/* Returns @bytes, rounded up to whole blocks. */
 uint64_t ustar_whole_blocks(uint64_t bytes);
 
 /*
- * Reads the header at byte @at of @s.  False: the header does not end before
- * @end, or is not among the last bytes of @s.
+ * Reads the header at byte @at of @s.  Returns false if the header does not end
+ * before @end, or is not in the last two blocks of @s.
  */
 bool ustar_read(const struct stream *s, uint64_t at, uint64_t end,
 		struct ustar *h);
 
-/* Whether the header only describes the header that follows its data. */
+/*
+ * Returns whether the header only describes another header, which follows its
+ * data.
+ */
 bool ustar_is_extra(const struct ustar *h);
 
-/* Whether the data of the header are records of pax. */
+/* Returns whether the data of the header are pax records. */
 bool ustar_is_pax(const struct ustar *h);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --verity: adds fs-verity's Merkle tree and descriptor to files, beyond their
- * ends, as ext4 stores them (fs/ext4/verity.c in Linux).  The contents of the
- * files are copied to the spool, where the metadata follows them.
+ * --verity: adds the Merkle tree and the descriptor of fs-verity to files,
+ * after the end of each file, as ext4 stores them (fs/ext4/verity.c in Linux).
+ * The contents of the files are copied to the spool, so that the metadata can
+ * follow them.
  */
 #include "config.h"
 #include <errno.h>
@@ -35,7 +36,10 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
 	return (bytes + unit - 1) / unit * unit;
 }
 
-/* Appends the content of @id, with zeroes up to the end of its last block. */
+/*
+ * Appends the content of the file @id, and zeroes up to the end of the last
+ * block.
+ */
 static bool append_content(const struct load *l, uint32_t id, uint64_t size)
 {
 	char *buf = malloc(COPY_BYTES);
@@ -59,7 +63,7 @@ static bool go_on(uint64_t done, void *priv)
 	return true;
 }
 
-/* Appends the tree over the content at @data, and the descriptor. */
+/* Appends the tree of the content at @data, and the descriptor. */
 static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 {
 	char block[MERKLE_BLOCK_BYTES] = { 0 };
@@ -84,7 +88,9 @@ static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 	block[AT_LOG_BLOCK] = LOG_BLOCK;
 	put_le64(block + AT_DATA_SIZE, size);
 	memcpy(block + AT_ROOT_HASH, root, sizeof(root));
-	/* ext4 finds the descriptor by its size at the end of the last block */
+	/*
+	 * ext4 reads the size of the descriptor at the end of the last block.
+	 */
 	put_le32(block + sizeof(block) - 4, DESCRIPTOR_BYTES);
 	return spool_append(s, block, sizeof(block));
 }
@@ -114,7 +120,8 @@ static bool protect(const struct load *l, uint32_t id)
 	};
 	e.stretches = stretches;
 	e.n_stretches = n;
-	e.from_ext4 = true;	/* permits stretches beyond the end */
+	/* permits stretches after the end of the file */
+	e.from_ext4 = true;
 	e.path = NULL;
 	if (!err)
 		err = e4l_tree_set_content(l->t, id, &e);
@@ -123,7 +130,10 @@ static bool protect(const struct load *l, uint32_t id)
 	return !err || say_source(source_name(l->c, l->t), l->t, err);
 }
 
-/* Protects the file if its path matches. *@found: it matches. */
+/*
+ * If the path of the file matches @pattern, adds the metadata and sets *@found
+ * to true.
+ */
 static bool take_file(const struct load *l, uint32_t id, const char *pattern,
 		      bool *found)
 {

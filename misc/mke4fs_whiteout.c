@@ -7,14 +7,14 @@
 #include "e4layout/populate/layer.h"
 #include "mke4fs_source.h"
 
-/* Names by which a layer removes entries of earlier layers. */
+/* Names of entries that remove entries of earlier layers. */
 #define WHITEOUT	".wh."
 #define WHITEOUT_META	".wh..wh."
 #define WHITEOUT_OPAQUE	".wh..wh..opq"
 
 /*
- * Returns the start of the last component of @path, which can have slashes
- * after it.
+ * Returns the start of the last component of @path.  Slashes at the end of
+ * @path are part of the result.
  */
 static const char *last_component(const char *path)
 {
@@ -28,8 +28,8 @@ static const char *last_component(const char *path)
 }
 
 /*
- * Whether the path belongs to AUFS: a component begins with WHITEOUT_META, and
- * is not a final WHITEOUT_OPAQUE.
+ * Returns whether the path is for internal use of AUFS: one of its components
+ * begins with WHITEOUT_META, and is not WHITEOUT_OPAQUE at the end of the path.
  */
 static bool is_aufs(const struct load *l)
 {
@@ -70,7 +70,8 @@ bool whiteout_take(const struct load *l)
 		       e4l_layer_hide(l->t, path);
 	free(path);
 	if (err == E4L_ET_HIDES_NOTHING && opaque)
-		return true;	/* the directory is new */
+		/* the directory is new, so that it hides nothing */
+		return true;
 	if (err == E4L_ET_HIDES_NOTHING)
 		return complain_tree(l, err) || true;
 	return !err || complain_tree(l, err);

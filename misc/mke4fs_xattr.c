@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The extended attributes that setxattr(2) of Linux accepts. */
+/* Checks whether setxattr(2) of Linux would accept an extended attribute. */
 #include "config.h"
 #include <string.h>
 #include "mke4fs_source.h"
 
-#define MAX_NAME	255	/* with its namespace */
+#define MAX_NAME	255	/* including the namespace */
 #define MAX_BYTES	65536
 
-/* struct vfs_cap_data or vfs_ns_cap_data of Linux. */
+/* Returns whether @v is a struct vfs_cap_data or vfs_ns_cap_data of Linux. */
 static bool is_capability(const uint8_t *v, size_t size)
 {
 	return ((size == 20 && v[3] == 2) || (size == 24 && v[3] == 3)) &&
 	       v[0] <= 1 && !v[1] && !v[2];
 }
 
-/* Returns the text of an error, or NULL if the name is valid. */
+/* If the name is valid, returns NULL, otherwise the text of an error. */
 static const char *check_name(const char *name)
 {
 	static const char *const namespaces[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records are those of PKWARE's APPNOTE.TXT, 4.3. */
+/* PKWARE's APPNOTE.TXT, section 4.3, describes the records. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "mke4fs_zip.h"
 #include "support/say.h"
 
-#define END_BYTES	22 /* size of the last record, without its comment */
+#define END_BYTES	22 /* size of the end record without its comment */
 #define MAX_COMMENT	65535
 
 static uint64_t get(const uint8_t *p, unsigned int bytes)
@@ -29,8 +29,8 @@ bool zip_refuse(struct stream *s, const char *name)
 }
 
 /*
- * Whether the archive is complete.  @p: the last record, at byte @at of a file
- * of @bytes.
+ * Returns whether the archive is the whole file of @bytes.  @p is the end
+ * record, which is at byte @at.
  */
 static bool is_whole(int fd, const uint8_t *p, uint64_t at, uint64_t bytes)
 {
@@ -39,10 +39,10 @@ static bool is_whole(int fd, const uint8_t *p, uint64_t at, uint64_t bytes)
 
 	if (at + END_BYTES + get(p + 20, 2) != bytes)
 		return false;
-	/* the numbers are in the 64-bit end record */
+	/* the real numbers are in the 64-bit end record */
 	if (size == UINT32_MAX || begin == UINT32_MAX || begin + size >= at)
 		return true;
-	/* a program that unpacks the archive may precede it */
+	/* The file can begin with a program that unpacks the archive. */
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 	       memcmp(magic, "PK\3\4", sizeof(magic));
 }

@@ -6,15 +6,15 @@
 #include "mke4fs_stream.h"
 
 /*
- * Returns true, after printing an error about @name, if a zip archive begins at
- * the position of @s: only the directory at the end of the archive has the
- * types and modes of its files.
+ * If a zip archive begins at the position of @s, prints an error about @name
+ * and returns true.  A stream is not sufficient, because only the directory at
+ * the end of a zip archive has the types and modes of its files.
  */
 bool zip_refuse(struct stream *s, const char *name);
 
 /*
- * Whether a file of @bytes consists of one zip archive, without another archive
- * before it or data after it.
+ * Returns whether a file of @bytes consists of a single zip archive, without
+ * another archive before it or data after it.
  */
 bool zip_is_whole(int fd, uint64_t bytes);
 

@@ -52,8 +52,9 @@ static void add_change(struct report *r, const char *name, const char *from,
 }
 
 /*
- * Adds a change for each tunable of @a that @b lacks or has with another value.
- * @gone: only for tunables that @b lacks.
+ * If @gone is true, adds a change for each tunable of @a that @b lacks.
+ * Otherwise, adds a change for each tunable of @a that @b lacks or that has
+ * another value in @b.
  */
 static void compare(struct report *r, const struct e4l_tunables *a,
 		    const struct e4l_tunables *b, bool gone)
@@ -122,7 +123,7 @@ static bool change(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Removes the attribute, also if it is damaged and cannot be read. */
+/* Removes the attribute, even if the attribute is damaged. */
 static bool clear(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *none = e4l_tunables_new();
@@ -190,7 +191,10 @@ static bool join_sets(struct tune4fs *cfg)
 	return true;
 }
 
-/* Checks that one action is given, with a target unless it is --apply-all. */
+/*
+ * Checks that at most one action is given, and that a target is given unless
+ * the action is --apply-all.  Returns false after printing an error.
+ */
 static bool check_usage(const struct tune4fs *cfg, const char *name)
 {
 	int actions = cfg->list + cfg->clear + cfg->apply + cfg->apply_all +

@@ -19,10 +19,7 @@ struct tune4fs {
 
 /* -------------------------------------------------------- tune4fs_keeper.c */
 
-/*
- * A mounted filesystem, accessed through its root directory, or an unmounted
- * one.
- */
+/* A filesystem. A mounted filesystem is accessed through its root directory. */
 struct keeper {
 	const char *name;	/* as the user gave it */
 	const char *mount_point; /* NULL: not mounted */
@@ -39,8 +36,8 @@ struct keeper {
 bool keeper_open(struct keeper *p, const char *name, uint64_t partition);
 
 /*
- * Opens the filesystem mounted at @point.  On failure, prints nothing, and sets
- * errno.
+ * Opens the filesystem mounted at @point.  On failure, sets errno, prints
+ * nothing and returns false.
  */
 bool keeper_open_mount(struct keeper *p, const char *point);
 
@@ -53,30 +50,34 @@ errcode_t keeper_get(struct keeper *p, struct e4l_tunables **t);
 void keeper_say(const struct keeper *p, errcode_t err);
 
 /*
- * Whether the error of keeper_get() is caused by the contents of the attribute.
+ * Returns whether @err of keeper_get() means that the contents of the attribute
+ * are damaged.
  */
 bool keeper_is_damage(errcode_t err);
 
 /* Reads the tunables into *@t. Returns false after printing an error. */
 bool keeper_read(struct keeper *p, struct e4l_tunables **t);
 
-/* Checks an unmounted filesystem. Returns false after printing an error. */
+/*
+ * Checks that the filesystem may be written.  Returns false after printing an
+ * error.
+ */
 bool keeper_check(struct keeper *p, const struct tune4fs *cfg);
 
-/* Stores @t in a checked filesystem. Returns false after printing an error. */
+/* Stores @t in the filesystem. Returns false after printing an error. */
 bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
 		 const struct e4l_tunables *t);
 
 /*
- * Reads the kernel's value.  Returns 0 or an errno; ENOENT: the kernel has no
- * such tunable.
+ * Reads the value that the kernel uses.  Returns 0 or an errno; ENOENT means
+ * that the kernel does not have the tunable.
  */
 int keeper_running(const struct keeper *p, const struct e4l_tunable_info *info,
 		  uint32_t *number);
 int keeper_set_running(const struct keeper *p,
 		      const struct e4l_tunable_info *info, uint32_t number);
 
-/* Whether the kernel allows the value to be written. */
+/* Returns whether the kernel allows writing the value. */
 bool keeper_writable(const struct keeper *p, const struct e4l_tunable_info *info);
 
 /* ------------------------------------------------------- tune4fs_report.c */
@@ -104,13 +105,14 @@ struct skipped {
 	int error;			/* errno, for SKIP_REFUSED */
 };
 
-#define REPORT_MAX 520			/* more than two complete sets */
+#define REPORT_MAX 520			/* enough for two complete sets */
 
 struct report {
 	const struct keeper *keeper;
 	const struct tune4fs *cfg;
-	const struct e4l_tunables *tunables;	/* after the changes */
-	/* the changes are changes of the kernel's values */
+	/* the tunables after the changes */
+	const struct e4l_tunables *tunables;
+	/* @changes are changes of the kernel's values, not of stored values */
 	bool running;
 	size_t n_changes, n_skipped;
 	struct change changes[REPORT_MAX];
@@ -120,7 +122,7 @@ struct report {
 /* Prints the changes, or the table of --list. */
 bool report_print(const struct report *r);
 
-/* Whether a tunable that was not applied is an error. */
+/* Returns whether a tunable was not applied because of an error. */
 bool report_failed(const struct report *r);
 
 /* -------------------------------------------------------- tune4fs_apply.c */

@@ -2,10 +2,10 @@
 /*
  * Writes the stored tunables of mounted filesystems to the kernel.
  *
- * The kernel does not announce mounts (there is no uevent), but poll(2) on
- * /proc/self/mountinfo returns after a change.  A mounted filesystem is
- * identified by the inode number of its directory in sysfs, which is new after
- * each mount, and shared by bind mounts.
+ * The kernel sends no uevent for a mount, but poll(2) on /proc/self/mountinfo
+ * returns after a change of the mounts.  A mounted filesystem is identified by
+ * the inode number of its directory in sysfs.  This number changes with each
+ * mount; bind mounts have the same number.
  */
 #include "config.h"
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "support/say.h"
 #include "tune4fs.h"
 
-/* Whether the comma-separated mount options contain @name=. */
+/* Returns whether the comma-separated mount options contain @name=. */
 static bool has_option(const char *options, const char *name)
 {
 	size_t len = strlen(name);
@@ -38,8 +38,8 @@ static bool has_option(const char *options, const char *name)
 }
 
 /*
- * Sets the reason why the kernel cannot take @v; returns false if it can, or
- * has the value already.
+ * If the kernel cannot use @v, sets the reason in @no and returns true.  If the
+ * kernel can use @v or has the value already, returns false.
  */
 static bool is_skipped(const struct keeper *p, const struct e4l_tunable *v,
 		       uint32_t *running, struct skipped *no)
@@ -95,7 +95,10 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 	r->n_changes++;
 }
 
-/* Applies the stored tunables of @p, and reports the changes. */
+/*
+ * Applies the stored tunables of @p, and reports the changes.  Returns the exit
+ * status.
+ */
 static int apply_place(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct report *r = calloc(1, sizeof(*r));
@@ -139,7 +142,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 	return status;
 }
 
-/* Filesystems that have been handled, by inode number in sysfs. */
+/* Filesystems whose tunables have been applied, by inode number in sysfs. */
 struct seen {
 	ino_t *ino;
 	size_t n;
@@ -164,8 +167,9 @@ static bool add(struct seen *s, ino_t ino)
 }
 
 /*
- * Opens the filesystem of mount @m, unless another mount covers it; *@ino is
- * the inode number of its directory in sysfs.
+ * Opens the filesystem of mount @m, and sets *@ino to the inode number of its
+ * directory in sysfs.  Returns false if this fails, or if another mount covers
+ * @m.
  */
 static bool open_mounted(struct keeper *p, const struct e4l_mount *m,
 			 ino_t *ino)
@@ -186,8 +190,8 @@ no:
 }
 
 /*
- * Applies the tunables of mounted filesystems that are not in @old, and
- * collects all mounted filesystems in @now.
+ * Applies the tunables of all mounted filesystems that are not in @old, and
+ * adds all mounted filesystems to @now.
  */
 static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 		     struct seen *now)
@@ -222,7 +226,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 	return status;
 }
 
-/* Waits for a change of the mounts. Returns false at a signal. */
+/* Waits for a change of the mounts. Returns false after a signal. */
 static bool wait_for_mount(struct pollfd fds[2])
 {
 	while (poll(fds, 2, -1) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Access to the stored tunables and to the values of the kernel. */
+/* Access to the stored tunables, and to the values that the kernel uses. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,10 @@
 #include "support/undo_guard.h"
 #include "tune4fs.h"
 
-/* Opens /sys/fs/ext4/DEVICE, with the kernel's name of the device; -1: none. */
+/*
+ * Opens /sys/fs/ext4/DEVICE, where DEVICE is the kernel's name of @dev.
+ * Returns -1 if this fails.
+ */
 static int open_sysfs(dev_t dev)
 {
 	char link[64], target[512], path[600];
@@ -51,8 +54,8 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 }
 
 /*
- * Opens the filesystem at its mount point.  @p->target stays open until
- * keeper_close(), because it owns the name of the mount point.
+ * Opens a mounted filesystem at its mount point.  @p->target stays open until
+ * keeper_close(), because @p->target owns the name of the mount point.
  */
 static bool open_online(struct keeper *p)
 {
@@ -143,7 +146,8 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 }
 
 /*
- * Checks an unmounted filesystem: a filesystem with errors must not be written.
+ * Checks an unmounted filesystem, because a filesystem with errors must not be
+ * written.
  */
 static bool check_sound(const struct target *t, struct e4l *e,
 			const struct tune4fs *cfg)
@@ -162,8 +166,8 @@ static bool check_sound(const struct target *t, struct e4l *e,
 }
 
 /*
- * Refuses --undo-file for a mounted filesystem: the kernel records nothing for
- * an undo.
+ * Refuses --undo-file for a mounted filesystem, because changes by the kernel
+ * cannot be recorded in an undo file.
  */
 static bool has_only_its_options(const struct keeper *p,
 				 const struct tune4fs *cfg)
@@ -175,8 +179,8 @@ static bool has_only_its_options(const struct keeper *p,
 }
 
 /*
- * A mounted filesystem cannot be checked; it is refused if it has recorded
- * errors.
+ * Refuses a mounted filesystem that has recorded errors.  A mounted filesystem
+ * cannot be checked otherwise.
  */
 static bool mount_has_no_errors(const struct keeper *p)
 {

@@ -24,7 +24,7 @@ static const struct {
 	[SKIP_REFUSED] = { "refused", true },
 };
 
-/* Returns the reason as text, in @buf or static. */
+/* Returns the reason as text, which is in @buf or static. */
 static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 {
 	const struct e4l_tunable_info *info = s->tunable->info;
@@ -80,7 +80,10 @@ bool report_failed(const struct report *r)
 
 /* ------------------------------------------------------------------- rows */
 
-/* A row of the table: a known tunable, a stored tunable, or both. */
+/*
+ * A row of the table: a known tunable that is stored or not, or an unknown
+ * tunable that is stored.
+ */
 struct row {
 	const struct e4l_tunable_info *info;
 	const struct e4l_tunable *kept;
@@ -104,7 +107,8 @@ static void add_row(const struct report *r, struct rows *rows,
 }
 
 /*
- * Collects known tunables in the order of the table, then unknown stored ones.
+ * Collects the known tunables in the order of the table, and then the unknown
+ * tunables that are stored.
  */
 static void collect_rows(const struct report *r, struct rows *rows)
 {
@@ -120,7 +124,10 @@ static void collect_rows(const struct report *r, struct rows *rows)
 			add_row(r, rows, NULL, e4l_tunables_at(t, i));
 }
 
-/* A longer value, which only an unknown name can have, is cut. */
+/*
+ * Longer values are cut.  Only a tunable with an unknown name can have such a
+ * value.
+ */
 #define VALUE_WIDTH 16
 
 static const struct table_column columns[] = {
