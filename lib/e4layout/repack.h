@@ -23,7 +23,7 @@ extern "C" {
 	(E4L_REPACK_FILES | E4L_REPACK_TREES | E4L_REPACK_DIRS | \
 	 E4L_REPACK_FREE)
 
-/* Copy no data: only extent trees are improved. */
+/* Copy no data, and improve extent trees only. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
  * Also move immutable files and swap files.  Without these flags, such files
@@ -53,7 +53,7 @@ extern "C" {
 
 #define E4L_NO_LIMIT	UINT64_MAX
 
-/* The work of e4l_repack(). Inode bitmaps and the channel are borrowed. */
+/* What e4l_repack() does.  The inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
 	/* Skip files with fewer excess extents and splits in total. */
@@ -241,7 +241,7 @@ struct e4l_skips {
 };
 
 struct e4l_repack_result {
-	/* @after is the planned layout until the run ends. */
+	/* Until the run ends, @after is the planned layout. */
 	struct e4l_layout before, after;
 	struct e4l_repack_cost planned, done;
 	/* files that move or get a new extent tree */

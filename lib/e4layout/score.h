@@ -23,8 +23,8 @@ extern "C" {
  *    states if each logical run were one fragment.
  * An indirect-mapped file has no extents on disk.  For such a file, extents is
  * the number of fragments, splits and mergeable are 0, and ideal_extents is the
- * number of logical runs.  ideal_tree_blocks is tree_blocks, because the number
- * of map blocks depends on the mapped logical blocks alone.
+ * number of logical runs.  ideal_tree_blocks is equal to tree_blocks, because
+ * the number of map blocks depends on the mapped logical blocks alone.
  */
 struct e4l_file_score {
 	uint64_t blocks;		/* number of mapped blocks */
@@ -38,10 +38,10 @@ struct e4l_file_score {
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* as counted by other programs */
+	/* counted as other programs do */
 	uint64_t filefrag_extents;	/* filefrag: "extents found" */
 	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
-	bool non_contiguous;		/* e2fsck: a non-contiguous file */
+	bool non_contiguous;	/* e2fsck counts the file as non-contiguous */
 	uint64_t reserved[4];
 };
 

@@ -203,7 +203,7 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 
 /*
  * Calls @map, which can change the ID, for each user and each group in ACLs,
- * and for the root user of each file capability.  For a user, @map must use
+ * and for the root user ID of each file capability.  For a user, @map must use
  * @uid only; for a group, @gid only.  Errors, with all entries unchanged:
  * E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() returns the file.
  */

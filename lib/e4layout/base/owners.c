@@ -11,7 +11,7 @@
 #define PAGE_BITS	15
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
-/* The largest number of runs that need no more memory than a bitmap. */
+/* The number of runs that need as much memory as a bitmap. */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
 /* A run of clusters in a page, both ends inclusive. */

@@ -11,11 +11,11 @@
 /*
  * Returns @name as one word of a shell command, to be freed by the caller, or
  * NULL if there is no memory.  A name without special characters is not quoted,
- * and a name that begins with '-' gets "./".  A name with a backslash or with
- * bytes that are not printable ASCII becomes $'...', in which these bytes are
- * unchanged.  The program that prints the word must therefore write control
- * characters, backslashes, and invalid UTF-8 as \xNN, which bash decodes inside
- * $'...'.
+ * and a name that begins with '-' gets the prefix "./".  A name with a
+ * backslash or with bytes that are not printable ASCII becomes $'...', in which
+ * these bytes are unchanged.  The program that prints the word must therefore
+ * write control characters, backslashes, and invalid UTF-8 as \xNN, which bash
+ * decodes inside $'...'.
  */
 char *e4l_shell_word(const char *name);
 

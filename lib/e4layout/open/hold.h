@@ -61,11 +61,10 @@ const char *e4l_hold_unmount(const struct e4l_hold *h);
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
 
 /*
- * Tests whether another program has used the device or image since
- * e4l_hold_take(), although it is locked.  Prints no message.  Errors:
- * E4L_ET_NOT_OURS (mounted, or attached to a loop device), E4L_ET_SHORTER (the
- * image was truncated), and those of e4l_in_use_find(), after which the use is
- * unknown.
+ * Tests whether another program uses the device or image in spite of the locks
+ * of e4l_hold_take().  Prints no message.  Errors: E4L_ET_NOT_OURS (mounted, or
+ * attached to a loop device), E4L_ET_SHORTER (the image was truncated), and
+ * those of e4l_in_use_find(), after which the use is unknown.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h);
 

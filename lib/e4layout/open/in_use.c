@@ -54,7 +54,7 @@ struct e4l_in_use {
 	unsigned int held;
 };
 
-/* The range of a lower device or file that a device consists of. */
+/* The range of another device, or of a file, to which a device is mapped. */
 struct window {
 	struct bytes under;
 	char file[4096]; /* name of the backing file of a loop device, or "" */
@@ -259,8 +259,8 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * Sets *@ret to the range of the device @dev, which has the window @w, that is
- * mapped to bytes of @b.  Returns false if the window does not overlap @b.
+ * @w is the window of the device @dev.  Sets *@ret to the range of @dev that
+ * maps bytes of @b.  Returns false if @w does not overlap @b.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
@@ -393,8 +393,7 @@ struct search {
 	struct e4l_in_use_by *by;
 	unsigned int depth;
 	/*
-	 * first error because of which a device or mount table was not read, or
-	 * 0
+	 * first error that prevented reading a device or mount table; 0: none
 	 */
 	errcode_t err;
 };

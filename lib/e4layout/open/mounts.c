@@ -220,8 +220,8 @@ bool e4l_mount_is_ext(const struct e4l_mount *m)
 }
 
 /*
- * Tests the source of the mount, because the source can be a name without a
- * device node, such as /dev/root.
+ * Returns the source of the mount only if it is a node of the device.  The
+ * source can also be a name without a node, such as /dev/root.
  */
 char *e4l_mount_device(const struct e4l_mount *m)
 {

@@ -104,8 +104,8 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * Counts a range of an indirect map like e2fsck, for which a map block comes
- * before the first block that it maps.  That block can be inside the range.
+ * Counts the range @x of an indirect map like e2fsck: each map block comes
+ * directly before the first data block that it maps, even inside the range.
  * *@t is the index of the first map block that is not yet counted.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,

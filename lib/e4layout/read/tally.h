@@ -44,8 +44,8 @@ struct e4l_tally {
 	struct e4l_tally_dir *dirs;	/* the batch */
 	size_t n_dirs;
 	/*
-	 * inode of lost+found: as found by name or, before, as mke2fs creates
-	 * it
+	 * inode of lost+found; the number that mke2fs uses until an entry with
+	 * the name is found
 	 */
 	ext2_ino_t lost_found;
 	/* one bit per inode; used if entries have no file type */

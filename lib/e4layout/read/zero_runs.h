@@ -15,8 +15,7 @@ struct e4l_zero_run {
 	uint32_t len;
 	uint8_t gain;	/* number of extents that zeroing saves: 1 or 2 */
 	/*
-	 * the run is contiguous with the extent before it, with the extent
-	 * after it
+	 * the run is contiguous with the previous extent; with the next extent
 	 */
 	bool before, behind;
 	bool chosen;			/* to be zeroed */
