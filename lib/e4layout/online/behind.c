@@ -45,7 +45,7 @@ static int write_out(const struct e4l_moved *m)
 	return e4l_file_write_out(m->pages.fd, m->pages.at, length_of(m));
 }
 
-/* A moved part that is put back to its old blocks. */
+/* State while a moved part is put back to its old blocks. */
 struct back {
 	const struct e4l_moved *m;
 	const struct e4l_exchange *x;	/* the current exchange */
@@ -53,8 +53,8 @@ struct back {
 };
 
 /*
- * Called while other programs make pages dirty: writes the pages out, so that
- * the swap can succeed between two writes.
+ * Called if a swap fails because other programs make pages dirty.  Writes the
+ * pages out, so that the repeated swap can succeed between two writes.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {
@@ -71,7 +71,7 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 
 /*
  * Sets *@part to the part of @x that is in the blocks to which @m was moved.
- * False: there is no such part.
+ * Returns false if there is no such part.
  */
 static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
@@ -131,9 +131,9 @@ static void swap_back(struct back *back, const unsigned char *page,
 }
 
 /*
- * Puts back every block of @m that is still at its new place and at the same
- * logical block.  Blocks that other programs have shifted in the file are
- * skipped: their pages are not in memory.
+ * Puts back every block of @m that is still in its new physical block and at
+ * its logical block.  Blocks that other programs have shifted in the file are
+ * skipped, because their pages are not in memory.
  */
 static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
@@ -162,7 +162,8 @@ static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 }
 
 /*
- * Whether all blocks of the file that contain data have left their new places.
+ * Whether no block of the file that contains data is in the new physical blocks
+ * any more.
  */
 static bool is_back(const struct e4l_moved *m, const struct e4l_open_file *f)
 {
@@ -188,8 +189,8 @@ static bool put_back(const struct e4l_moved *m)
 		swap_all_back(m, &f, page);
 	free(page);
 	/*
-	 * data that was written after the exchange is only in memory; the old
-	 * blocks have all other data
+	 * data that was written after the exchange is only in memory; all other
+	 * data is already in the old blocks
 	 */
 	write_out(m);
 	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);

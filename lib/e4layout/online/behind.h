@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * behind: keeps moved data in memory until it is on disk.  Until then, the
- * donor keeps the file's old blocks: if the device cannot write the data to its
- * new place (a thin device without space, a bad sector), the data is moved back
- * and no byte is lost.
+ * behind: keeps moved data in memory until the data is on disk.  Until then,
+ * the donor keeps the file's old blocks.  If the device cannot write the data
+ * to the new blocks (a thin device without space, a bad sector), the data is
+ * moved back to the old blocks.
  */
 #ifndef E4L_BEHIND_H
 #define E4L_BEHIND_H
@@ -15,7 +15,8 @@
 
 /*
  * @len blocks of a file, from @lblk on, that were exchanged with the donor's
- * blocks from @donor_lblk on.  @pblk: their new place on the disk.
+ * blocks from @donor_lblk on.  @pblk: the first physical block that the file
+ * got.
  */
 struct e4l_exchange {
 	uint64_t lblk, donor_lblk, pblk, len;
@@ -32,14 +33,14 @@ struct e4l_moved {
 	uint32_t blocksize;
 };
 
-/* The unfinished parts; the oldest is at @first. */
+/* Queue of unfinished parts, beginning with the oldest at @first. */
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;
 	bool broken;			/* a part could not be written */
 	/*
-	 * Called if a part could not be written; @put_back: the whole part is
-	 * at its old place again.
+	 * Called if a part could not be written.  @put_back: all blocks of the
+	 * part with data are in the old physical blocks again.
 	 */
 	void (*failed)(ext2_ino_t ino, bool put_back, void *priv);
 	void *priv;
@@ -47,27 +48,32 @@ struct e4l_behind {
 
 /*
  * Returns another descriptor of the file of @fd, so that blocks can be swapped
- * back even if other programs change the file's mode or request a lease.  The
- * kernel reports a write error once for each open file description.  If
- * @shared, another part of the file uses the description of @fd, and the file
- * is opened again.  If too many files are open, unfinished parts of @b are
- * finished.  Returns -1 with errno set if the file cannot be opened.
+ * back even if other programs change the file's mode or request a lease.  If
+ * @shared is true, another unfinished part uses the open file description of
+ * @fd.  The file is then opened again, because the kernel reports a write error
+ * only once for each open file description.  If too many files are open,
+ * unfinished parts of @b are finished.  Returns -1 with errno set if the file
+ * cannot be opened.
  */
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
- * Locks in memory the pages of a part that is about to be moved.  If the
- * process's limit for locked memory is exceeded, finishes unfinished parts.
+ * Locks the pages of a part in memory before the part is moved.  If the
+ * process's limit for locked memory is exceeded, finishes unfinished parts,
+ * which unlocks their pages.
  */
 void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 
 /*
- * Starts to write out @m, and finishes old parts to keep the queue short.
- * Takes ownership of @m, whose pages are held.
+ * Starts to write out @m, whose pages must be locked, and finishes old parts to
+ * keep the queue short.  Takes ownership of @m.
  */
 void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 
-/* Finishes all parts. */
+/*
+ * Finishes all parts: waits until their data is on disk.  If data cannot be
+ * written, moves it back and calls failed().
+ */
 void e4l_behind_finish(struct e4l_behind *b);
 
 /*

@@ -2,8 +2,8 @@
 /*
  * carry: carries out the plan of a mounted filesystem.  Each file is opened and
  * mapped again immediately before its moves.  A file that has changed is not
- * moved.  If a target is no longer free, the file gets another place at the end
- * (finish_later()).
+ * moved.  If a target is no longer free, the file is moved to other blocks at
+ * the end (finish_later()).
  */
 #include "config.h"
 #include <errno.h>
@@ -48,7 +48,7 @@ static struct e4l_candidate *find(const struct e4l_online *o, ext2_ino_t ino)
 	return bsearch(&ino, o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
 }
 
-/* The reason why the run has ended, or E4L_SKIP_NONE. */
+/* Returns the reason why the run has ended; E4L_SKIP_NONE if it goes on. */
 static enum e4l_skip ended(const struct e4l_online *o)
 {
 	return o->ways.broken ? E4L_SKIP_DEVICE :
@@ -65,8 +65,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 		return;
 	o->run.result->files_done -= c->done;
 	/*
-	 * if another reason was reported, a successful move back is not
-	 * reported
+	 * if a reason has already been reported, do not report a successful
+	 * move back
 	 */
 	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
 	     c->told && put_back ? 0 : c->moves ? c->moves : 1, EIO);
@@ -77,7 +77,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 /* --------------------------------------------------------------- open, map */
 
 /*
- * Maps the file.  Returns E4L_SKIP_NONE or the reason why the map is unknown.
+ * Reads the file's map.  Returns E4L_SKIP_NONE or, if the map is incomplete or
+ * cannot be read, the reason.
  */
 static enum e4l_skip map(struct e4l_open_file *f)
 {
@@ -121,7 +122,7 @@ static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 
 /* -------------------------------------------------------------------- moves */
 
-/* Whether the blocks of @m are at the planned place. */
+/* Whether the blocks that @m moves are still where the plan expects them. */
 static bool is_in_place(const struct e4l_open_file *f,
 			const struct e4l_plan_move *m)
 {
@@ -144,7 +145,10 @@ static bool is_in_place(const struct e4l_open_file *f,
 	return len == m->len && sum == m->sum;
 }
 
-/* Counts the fragments that could still be saved in a partly moved file. */
+/*
+ * Counts the fragments that could still be saved in a file that may be partly
+ * moved.
+ */
 static void look_again(struct e4l_candidate *c, struct e4l_open_file *f)
 {
 	if (!map(f))
@@ -160,8 +164,8 @@ static void count_done(struct e4l_online *o, struct e4l_candidate *c)
 }
 
 /*
- * Carries out one move.  False: the other moves of the file in this batch are
- * skipped.
+ * Carries out one move.  Returns false if the file's remaining moves in this
+ * batch must be skipped.
  */
 static bool move(struct e4l_online *o, struct e4l_candidate *c,
 		 struct e4l_open_file *f, const struct e4l_plan_move *m)
@@ -242,7 +246,7 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 		for (k = 1; i + k < n && v[i + k].batch == v[i].batch; k++)
 			;
 		move_batch(o, v + i, k);
-		/* the next batch uses the blocks that this batch has freed */
+		/* the next batch may use blocks that this batch has freed */
 		if (o->ways.donor.file.fd >= 0 && !ended(o))
 			e4l_donor_commit(&o->ways.donor, false);
 	}
@@ -251,8 +255,8 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 /* -------------------------------------------------------- without a target */
 
 /*
- * Returns the number of extents from extent @i on that are contiguous in the
- * file; *@len: their number of blocks before @eof.
+ * Returns the number of extents, from extent @i on, that are contiguous in the
+ * file.  Sets *@len to the number of their blocks before @eof.
  */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)
@@ -294,7 +298,10 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 	count_done(o, c);
 }
 
-/* Whether the file may find space after other files have been moved. */
+/*
+ * Whether a file that was not moved for the reason @why may be moved after
+ * other files have been moved.
+ */
 static bool is_space(enum e4l_skip why)
 {
 	return why == E4L_SKIP_NO_SPACE || why == E4L_SKIP_OTHER_RUN;
@@ -302,7 +309,7 @@ static bool is_space(enum e4l_skip why)
 
 /*
  * Moves each fragmented logical run to any free extent that is long enough.
- * @last: no space will become free any more.
+ * @last: this is the last attempt, so a lack of space must be reported.
  */
 static void finish_file(struct e4l_online *o, struct e4l_candidate *c,
 			bool last)
@@ -347,9 +354,9 @@ static void finish_all(struct e4l_online *o, bool last)
 }
 
 /*
- * Repeats finish_all() as long as files are moved.  Before each repetition,
- * free space is reserved again: the new slices include the blocks that moved
- * files have left, and are fewer and longer.
+ * Repeats finish_all() as long as it moves files.  Before each repetition, free
+ * space is reserved again: the new slices are fewer and longer, because they
+ * include the blocks that moved files have left.
  */
 static void finish_later(struct e4l_online *o)
 {
@@ -472,7 +479,8 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 }
 
 /*
- * Reports the reason for the end of the run for each file that was not reached.
+ * For each file that the run has not reached, reports the reason why the run
+ * has ended.
  */
 static void skip_rest(struct e4l_online *o)
 {

@@ -52,7 +52,8 @@ void e4l_donor_close(struct e4l_donor *d)
 }
 
 /*
- * Blocks that may be reserved; negative: the free space is below the reserve.
+ * Returns the number of blocks that may be reserved.  The number is negative if
+ * free space is below the reserve.
  */
 static int64_t room(const struct e4l_donor *d)
 {
@@ -150,12 +151,12 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 }
 
 /*
- * Merges three sorted lists into a new map: the donor's old slices without the
- * taken ones, and the given ones.
+ * Merges three sorted lists into a new map: the slices of the old map without
+ * the taken slices, plus the given slices.
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	struct e4l_slice rest;		/* not yet merged part of a slice */
+	struct e4l_slice rest; /* part of a slice that is not merged yet */
 };
 
 static bool next_kept(struct merge *m)
@@ -184,7 +185,10 @@ static bool next_kept(struct merge *m)
 	}
 }
 
-/* Returns the part of m->rest that is before the next taken block. */
+/*
+ * Removes the part before the next taken block from m->rest, and returns this
+ * part.
+ */
 static struct e4l_slice take_kept(struct merge *m)
 {
 	struct e4l_slice s = m->rest;
@@ -198,8 +202,9 @@ static struct e4l_slice take_kept(struct merge *m)
 }
 
 /*
- * Removes the blocks that files have taken from the map.  Adds the blocks that
- * files have left, if the transaction of the exchange is @committed.
+ * Removes blocks that files have taken from the donor's map.  If @committed is
+ * true, the transactions of the exchanges are on disk, and the blocks that
+ * files have left are added to the map.
  */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
@@ -281,9 +286,9 @@ static int create(struct e4l_donor *d, const char *dir)
 }
 
 /*
- * Commits the running transaction: fsync() has to commit, because fchmod()
- * changes the inode.  Blocks that other files have freed become usable only
- * after a commit.
+ * Commits the running transaction: fchmod() changes the inode, so that fsync()
+ * has to commit.  Blocks that other files have freed become usable only after a
+ * commit.
  */
 static int commit(const struct e4l_donor *d)
 {
@@ -307,8 +312,8 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 		if (!len)
 			break;
 		/*
-		 * not posix_fallocate(), which writes zeroes if the call is not
-		 * supported
+		 * not posix_fallocate(), which writes zeroes if the filesystem
+		 * does not support fallocate()
 		 */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
@@ -332,7 +337,7 @@ enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir)
 
 	if (blocks <= 0)
 		return E4L_SKIP_RESERVE;
-	/* the kernel's limit of the file size */
+	/* the kernel's limit of the file size, in blocks */
 	if (blocks > UINT32_MAX - 1)
 		blocks = UINT32_MAX - 1;
 	err = create(d, dir);
@@ -352,7 +357,7 @@ int e4l_donor_commit(struct e4l_donor *d, bool remap)
 	int err;
 
 	e4l_behind_finish(d->behind);
-	/* a commit must not be written to a device that refuses data */
+	/* do not commit if the device could not write data */
 	if (d->behind->broken)
 		return EIO;
 	err = commit(d);
@@ -390,8 +395,8 @@ uint64_t e4l_donor_page_blocks(const struct e4l_donor *d)
 }
 
 /*
- * Returns the number of blocks to skip so that @s begins at the same offset in
- * a page as @lblk.
+ * Returns how many blocks of @s must be skipped so that the remainder begins at
+ * the same offset in a page as @lblk.
  */
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
@@ -445,8 +450,8 @@ static int by_length(const void *a, const void *b)
 }
 
 /*
- * Gives @blocks blocks back: punches holes into the ends of the largest slices,
- * because a plan leaves the largest slices free.
+ * Gives @blocks blocks back by punching holes into the ends of the largest
+ * slices: a plan leaves the largest slices free.
  */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
@@ -491,10 +496,10 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Gives back @blocks, or as many blocks as all earlier calls together if that
- * is more: a program that needs space may soon need more.  Keeps the blocks
- * that moved files have left, because they are reusable only after a commit,
- * which takes time.
+ * Gives back @blocks blocks, or as many as in all earlier calls together if
+ * that number is larger, because a program that needs space may soon need more.
+ * Does not give back blocks that moved files have left: these blocks are
+ * reusable only after a commit, which takes time.
  */
 static void give_back(struct e4l_donor *d, uint64_t blocks)
 {
@@ -506,8 +511,8 @@ static void give_back(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Whether the last fstatvfs() is recent enough; if not, records the time of a
- * new one.
+ * Whether the result of the last fstatvfs() is recent enough.  If it is not,
+ * records the current time for the fstatvfs() that follows.
  */
 static bool is_fresh(struct e4l_donor *d)
 {
@@ -532,13 +537,13 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 		return true;
 	left = room(d);
 	/*
-	 * tolerate small differences: the size of the donor's extent tree
-	 * changes
+	 * tolerate small differences, because the size of the donor's extent
+	 * tree changes
 	 */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
 	/*
-	 * do not commit first: other programs could run out of space meanwhile
+	 * do not commit first: meanwhile, other programs could run out of space
 	 */
 	give_back(d, (uint64_t)-left + d->spare_avail_blocks);
 	if (d->n || d->n_given)

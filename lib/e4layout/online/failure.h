@@ -8,12 +8,18 @@
 
 #include <e4layout/repack.h>
 
-/* Returns the reason for an errno that means a failure, else E4L_SKIP_NONE. */
+/*
+ * Returns the reason to report for @error if @error means a failure;
+ * E4L_SKIP_NONE if it does not.
+ */
 enum e4l_skip e4l_failure_skip(int error);
 
-/* The reason for an errno; a list ends with @error 0, for all other values. */
+/*
+ * A row of a list of reasons.  The last row of a list has @error 0 and applies
+ * to all errnos without a row.
+ */
 struct e4l_reason {
-	int error;		/* 0: all other values */
+	int error;		/* 0 in the last row */
 	enum e4l_skip why;
 };
 
@@ -23,7 +29,7 @@ struct e4l_reason {
  */
 enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons);
 
-/* Returns the errno for which e4l_failure_skip() returns @why; 0: no errno. */
+/* Returns the errno for which e4l_failure_skip() returns @why, or 0. */
 int e4l_failure_errno(enum e4l_skip why);
 
 #endif

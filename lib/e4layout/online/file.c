@@ -54,8 +54,8 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Checks the identity of the open file.  Returns an errno: ESTALE for another
- * file.
+ * Checks that the open file is the regular file @ino with @generation.  Returns
+ * an errno; ESTALE means that it is another file.
  */
 static int look(struct e4l_open_file *f, ext2_ino_t ino, uint32_t generation)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * join: joins extents with EXT4_IOC_JOIN_EXTENTS, an ioctl of the patches in
- * kernel/.  The kernel finds short unwritten runs, zeroes them on the device
- * and marks them written, while it blocks all writers.  Changes of the file
- * after it was mapped do no harm, because the kernel uses its own map.
+ * kernel/.  While the kernel blocks all writers, it finds short unwritten runs,
+ * zeroes them on the device and marks them written.  Changes of the file after
+ * it was mapped do no harm, because the kernel uses its own map.
  */
 #include "config.h"
 #include <errno.h>

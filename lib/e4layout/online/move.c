@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * move: exchanges blocks with EXT4_IOC_MOVE_EXT.  The kernel locks the pages of
- * both files one after the other, reads absent pages, swaps the blocks under
- * its lock and marks the pages dirty, so that all readers and writers see the
- * same content at any time.  The kernel returns EBUSY for dirty pages and for
- * large folios: the pages are then written out and dropped from memory, and the
- * call is repeated.
+ * both files one after the other, reads absent pages, swaps the blocks while
+ * both block maps are locked, and marks the pages dirty, so that all readers
+ * and writers see the same content at any time.  For dirty pages and large
+ * folios, the kernel returns EBUSY.  The pages are then written out and dropped
+ * from memory, and the call is repeated.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "move_ext.h"
 #include "way.h"
 
-#define MOVE_TRIES	3	/* calls while the kernel returns EBUSY */
+#define MOVE_TRIES	3	/* repetitions if the kernel returns EBUSY */
 #define PIECE_BYTES	(4u << 20)
 
 static const struct e4l_reason reasons[] = {
@@ -42,9 +42,10 @@ struct piece {
 };
 
 /*
- * Called on EBUSY: writes out and drops the pages.  After the first exchanged
- * block of a piece, its pages have to stay in memory, so that the remaining
- * blocks become another piece.
+ * Called if the kernel returns EBUSY: writes out, drops and reads the pages of
+ * the piece again.  If a block of the piece has already been exchanged, the
+ * pages have to stay in memory; returns EBUSY, so that the remaining blocks
+ * become another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -85,15 +86,16 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
 		.len = moved,
 	};
-	/* if the note is lost, the run does not reuse the old blocks */
+	/* without the record, the run does not reuse the file's old blocks */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
 	return err;
 }
 
 /*
- * Exchanges a piece, or only its beginning if the kernel returns EBUSY for a
- * later part; *@done: number of exchanged blocks.
+ * Exchanges a piece.  If the kernel returns EBUSY for a later part of the
+ * piece, exchanges only the part before.  Sets *@done to the number of
+ * exchanged blocks.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -136,7 +138,8 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	f->shared = true;
 	*done = 0;
 	/*
-	 * an earlier write error must not be taken for an error of this piece
+	 * collect an earlier write error, so that it is not taken for an error
+	 * of this piece
 	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;

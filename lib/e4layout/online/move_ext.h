@@ -16,8 +16,8 @@ struct move_extent {
  * Swaps @m->len blocks of @fd, which is open for reading and writing, with
  * blocks of the donor.  Afterwards, @m describes the blocks that are not
  * swapped.  If the kernel returns EBUSY, @unpin is called with the remaining
- * blocks, and returns 0 to try again, or an errno.  Holes are skipped.  Returns
- * an errno; 0: all blocks are swapped.
+ * blocks; it returns 0 to try again, or an errno to give up.  Holes are
+ * skipped.  Returns 0 if all blocks are swapped, otherwise an errno.
  */
 int e4l_move_ext(int fd, struct move_extent *m,
 		 int (*unpin)(const struct move_extent *left, void *priv),

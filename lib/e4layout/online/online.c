@@ -30,8 +30,8 @@
 /* ------------------------------------------------------------------ 1. find */
 
 /*
- * The reason why the file cannot be moved while the filesystem is mounted, or
- * E4L_SKIP_NONE.
+ * Returns the reason why the file cannot be moved while the filesystem is
+ * mounted, or E4L_SKIP_NONE if it can.
  */
 static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 				     const struct e4l_piece *p)
@@ -60,8 +60,8 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 }
 
 /*
- * Whether the file whose first extent is @ex begins like a program.  True if
- * this is unknown.
+ * Whether the file whose first extent is @ex begins like a program.  Returns
+ * true if this cannot be determined.
  */
 static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 {
@@ -109,8 +109,8 @@ static uint64_t size_of(const struct e4l_piece *p)
 }
 
 /*
- * Sets *@gain to the extents that joining would save in the current file, or to
- * 0 if joining was not requested.
+ * Sets *@gain to the number of extents that joining would save in the current
+ * file, or to 0 if joining is not allowed.
  */
 static errcode_t weigh_join(const struct e4l_online *o,
 			    const struct e4l_candidates *f,
@@ -143,8 +143,9 @@ uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n)
 }
 
 /*
- * Returns the number of extents that begin before @eof; *@cut is the last of
- * them, cut at @eof.  The kernel exchanges no blocks beyond the end of a file.
+ * Returns the number of extents that begin before @eof, and sets *@cut to the
+ * last of them, cut at @eof.  The kernel exchanges no blocks beyond the end of
+ * a file.
  */
 static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 			 struct e4l_extent *cut)
@@ -159,7 +160,10 @@ static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 	return n;
 }
 
-/* Marks the blocks of a file.  False: another file has some of them. */
+/*
+ * Marks the blocks of a file as claimed.  Returns false and marks nothing if
+ * another file has claimed some of them.
+ */
 static bool claim(struct e4l_online *o, const struct e4l_extent *ex, size_t n)
 {
 	size_t i;
@@ -205,7 +209,7 @@ static unsigned int plan_flags(const struct e4l_online *o,
 	       (allowed & E4L_MAY_AWAY && ask ? E4L_PLAN_ASK : 0);
 }
 
-/* Adds the current file, whose blocks may move, to the plan. */
+/* Adds the current file to the plan, unless @allowed permits no moves. */
 static errcode_t add_to_plan(struct e4l_online *o,
 			     const struct e4l_candidates *f,
 			     const struct e4l_piece *p, unsigned int allowed)
@@ -243,8 +247,8 @@ static errcode_t add_to_plan(struct e4l_online *o,
 }
 
 /*
- * The reason why the file is not moved, or E4L_SKIP_NONE.  Records files with
- * an execute permission.
+ * Returns the reason why the file is not moved, or E4L_SKIP_NONE.  Marks files
+ * with an execute permission in o->executable.
  */
 static enum e4l_skip reason_to_keep(struct e4l_online *o,
 				    const struct e4l_candidates *f,
@@ -387,8 +391,8 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * Counts the files of the plan again.  Files that were removed or replaced, or
- * are damaged, count with their figures from before the run.
+ * Counts the files again that the run has opened.  Files that were removed or
+ * replaced, or are damaged, count with their figures from before the run.
  */
 static errcode_t recount(struct e4l_online *o)
 {
@@ -431,7 +435,7 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 	if (vfs.f_flag & ST_RDONLY)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
-	/* other programs may hold the lock: a held lock does not end the run */
+	/* if another program holds the lock, the run continues */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;
 	return e4l_donor_init(&o->ways.donor, o->root_fd,

@@ -14,7 +14,7 @@
 #include "e4layout/apply/apply.h"
 #include "work.h"
 
-/* memory for a plan in addition to the limit */
+/* memory for a plan in addition to half of the user's limit */
 #define MEM_ANYWAY	(16u << 20)
 /* free space is good if this percentage of it is in large extents */
 #define LARGE_PERCENT	95
@@ -49,7 +49,7 @@ static bool is_enough(void *priv)
 	return cb->enough && cb->enough(cb->priv);
 }
 
-/* Whether free space should be consolidated: this is requested and useful. */
+/* Whether consolidating free space is requested and useful. */
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
@@ -113,9 +113,9 @@ static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 }
 
 /*
- * Returns the number of blocks to keep reserved; UINT64_MAX: all.  If free
- * space is not consolidated, or the fragmented files are not small, the plan
- * needs all reserved space.
+ * Returns the number of blocks to keep reserved, or UINT64_MAX for all blocks.
+ * The plan needs all reserved space if free space is fragmented, or if the
+ * fragmented files are not small.
  */
 static uint64_t to_keep(const struct e4l_online *o)
 {
@@ -127,7 +127,10 @@ static uint64_t to_keep(const struct e4l_online *o)
 	return 2 * o->excess_blocks + LEAST_BYTES / o->e->fs->blocksize;
 }
 
-/* Sets @dir to the path of the directory of a file, without a leading slash. */
+/*
+ * Sets @dir to the path of the directory of a file, without a leading slash.
+ * Returns false if the path is unknown or too long.
+ */
 static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 		   char dir[PATH_MAX])
 {
@@ -176,16 +179,16 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	uint64_t blocks = to_keep(o);
 
 	/*
-	 * the plan may also move files without excess fragments, whose names
-	 * are not loaded
+	 * drop the names: the plan may also move files without excess
+	 * fragments, whose names are not loaded
 	 */
 	e4l_names_free(o->names);
 	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
 	/*
-	 * otherwise, the largest free extents have been given back, and need no
-	 * protection
+	 * protect the largest free extent if all space stays reserved;
+	 * otherwise, it has been given back
 	 */
 	if (blocks == UINT64_MAX)
 		d->long_blocks = o->run.result->before.largest_free_blocks *
@@ -233,8 +236,8 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 		return 0;
 	}
 	/*
-	 * these free blocks are not reserved: on the device, the donor's blocks
-	 * are in use
+	 * add free blocks that are not reserved; the donor's blocks are in use
+	 * on the device
 	 */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)

@@ -25,7 +25,7 @@ static size_t parse_hex(const char *text, unsigned char *bytes)
 	return n;
 }
 
-/* A format, parsed from its file. */
+/* A format, as parsed from its file in binfmt_misc. */
 struct parsed {
 	size_t offset, n_magic, n_mask;
 	bool enabled, extension;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * program: detects files that the kernel could execute.  While a file is open
- * for writing, execve(2) of the file fails (ETXTBSY).
+ * program: detects files that the kernel could execute.  A run should not open
+ * such files for writing, because execve(2) fails with ETXTBSY while a file is
+ * open for writing.
  */
 #ifndef E4L_PROGRAM_H
 #define E4L_PROGRAM_H

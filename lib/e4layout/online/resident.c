@@ -93,7 +93,7 @@ static int read_each(const struct e4l_resident *r)
 	size_t page = sysconf(_SC_PAGESIZE), i;
 	char byte;
 
-	/* otherwise read-ahead makes large folios, which cannot be moved */
+	/* prevent read-ahead, which makes large folios that cannot be moved */
 	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (i = 0; i < r->n; i++)
 		if (pread(r->fd, &byte, 1, r->at + i * page) < 0)
@@ -104,7 +104,7 @@ static int read_each(const struct e4l_resident *r)
 int e4l_resident_read(struct e4l_resident *r)
 {
 	each_absent(r, read_ahead);
-	/* otherwise a page fault makes large folios, which cannot be moved */
+	/* prevent large folios in page faults, because they cannot be moved */
 	if (map(r) && !madvise(r->map, bytes_of(r), MADV_RANDOM) &&
 	    !madvise(r->map, bytes_of(r), MADV_POPULATE_READ))
 		return 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* resident: keeps the page cache as it was before a move. */
+/*
+ * resident: keeps pages of a file in memory during a move, and then drops the
+ * pages that were not in memory before.
+ */
 #ifndef E4L_RESIDENT_H
 #define E4L_RESIDENT_H
 
@@ -8,11 +11,14 @@
 #include <sys/types.h>
 
 /*
- * A range of a file: its pages that were in memory before a move, and a
- * mapping.
+ * A range of a file, a record of its pages that were in memory before a move,
+ * and a mapping.
  */
 struct e4l_resident {
-	/* one byte per page; NULL: unknown, all pages are kept */
+	/*
+	 * one byte per page, with bit 0 set if the page was in memory; if this
+	 * is unknown, NULL, and all pages are kept
+	 */
 	unsigned char *page;
 	size_t n;
 	off_t at;
@@ -21,8 +27,8 @@ struct e4l_resident {
 };
 
 /*
- * Records the pages in memory for @len bytes from @at on; @at is rounded down
- * to a page.
+ * Records which pages are in memory, for the @len bytes from @at on; @at is
+ * rounded down to a page.
  */
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
@@ -34,23 +40,27 @@ void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 int e4l_resident_read(struct e4l_resident *r);
 
 /*
- * Locks the pages in memory after e4l_resident_read().  Returns true if only
- * changes of the file can remove pages; false if the limit of the process for
- * locked memory is exceeded.
+ * Locks the pages in memory; call after e4l_resident_read().  Returns true if
+ * the pages are locked, so that only changes of the file can remove them.
+ * Returns false if the process's limit for locked memory is exceeded.
  */
 bool e4l_resident_hold(struct e4l_resident *r);
 void e4l_resident_let_go(struct e4l_resident *r);
 
 /*
- * Sets @page, one byte per page, to the pages that have been in memory all the
- * time since e4l_resident_hold().  False: unknown, assume none.
+ * Sets bit 0 of @page[i] if page number i has been in memory ever since
+ * e4l_resident_hold().  Returns false if this is unknown; the caller must then
+ * assume that no page has.
  */
 bool e4l_resident_held(const struct e4l_resident *r, unsigned char *page);
 
-/* Releases the pages, drops the pages that were absent before, and frees @r. */
+/*
+ * Unlocks the pages, drops the pages that were not in memory before, and frees
+ * the members of @r.
+ */
 void e4l_resident_restore(struct e4l_resident *r);
 
-/* Releases the pages without dropping any, and frees @r. */
+/* Unlocks the pages without dropping any, and frees the members of @r. */
 void e4l_resident_free(struct e4l_resident *r);
 
 #endif

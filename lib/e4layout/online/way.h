@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * way: the methods to improve a file that is in use.
+ * way: the two methods to improve a file that is in use.
  *
- * The file keeps all its bytes whatever ends a method, including a kill and a
- * power cut: the methods write no file content.  Move lets the kernel swap
- * blocks: the kernel locks the pages, copies the content, and pins the new
- * blocks to the transaction that refers to them.  If the new blocks cannot be
- * written, they are swapped back.
+ * Neither method writes file content.  The file keeps all its bytes even if a
+ * method ends early, by a kill or a power cut.
+ *
+ * Move lets the kernel swap blocks: the kernel locks the pages, copies the
+ * content, and writes the new blocks before it commits the transaction that
+ * refers to them.  If the new blocks cannot be written, the blocks are swapped
+ * back.
  *
  * Join lets the kernel zero unwritten runs, if the kernel supports it (see
  * kernel/README.md).  No other method for unwritten runs is safe in user space:
- * a write lease delays a program that opens the file only for a limited time
- * (45 s).  If the process or the filesystem is frozen for longer, direct writes
- * of the other program meet the writes of this process in flight, both for
- * written zeroes and for pages that are only made dirty (MADV_POPULATE_WRITE).
- * The inode's lock would prevent the conflict, but only the kernel can take it.
+ * a write lease delays another program that opens the file only for a limited
+ * time (45 s).  If this process or the filesystem is frozen for longer, direct
+ * writes of the other program conflict with writes of this process that are in
+ * flight.  This applies to written zeroes and to pages that are only made dirty
+ * (MADV_POPULATE_WRITE).  The inode's lock would prevent the conflict, but only
+ * the kernel can take it.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -41,7 +44,7 @@ struct e4l_ways {
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
-/* To be called when the current file, of @blocks blocks, is finished. */
+/* Call when the current file, of @blocks blocks, is finished. */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
 /* Whether the run has ended. */
@@ -52,24 +55,27 @@ static inline bool e4l_ways_ended(const struct e4l_ways *w)
 
 /*
  * Counts @blocks written blocks, shows progress, and waits as long as pace()
- * asks; in the meantime the donor gives blocks back if the free space falls
- * below the reserve.  Returns whether the run has ended, after asking stop().
+ * requests.  While waiting, gives blocks of the donor back if the free space
+ * falls below the reserve.  Then calls stop(), and returns whether the run has
+ * ended.
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
  * Moves *@len blocks of the file from @lblk on, which are contiguous in the
  * file, to the blocks from @pblk on, which belong to the donor (see
- * e4l_donor_fits()).  *@len: number of blocks that were not moved.  Returns the
- * reason, or E4L_SKIP_NONE if all blocks were moved or the run was stopped.
+ * e4l_donor_fits()).  Sets *@len to the number of blocks that were not moved.
+ * Returns E4L_SKIP_NONE if all blocks were moved or the run has ended,
+ * otherwise the reason.
  */
 enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
 			   uint64_t lblk, uint64_t *len, uint64_t pblk);
 
 /*
- * Joins @runs of the file, which are in logical order and become written.
- * *@left: number of extents that could still be saved by joining runs that were
- * not joined.
+ * Joins the unwritten @runs of the file, which are in logical order, with their
+ * neighbours.  Sets *@left to the number of extents that could still be saved
+ * by joining the runs that were not joined.  Returns E4L_SKIP_NONE if all runs
+ * were joined or the run has ended, otherwise the reason.
  */
 enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,

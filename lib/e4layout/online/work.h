@@ -22,7 +22,7 @@ struct e4l_candidate {
 	bool done;
 	bool told;			/* a reason has been reported */
 	bool failed;			/* a move or join has failed */
-	bool later;	/* a target was not free: see finish_later() */
+	bool later;	/* to be moved by finish_later() */
 };
 
 struct e4l_online {
@@ -49,8 +49,8 @@ struct e4l_online {
 };
 
 /*
- * Lists the unwritten runs that may be zeroed.  The caller frees *@runs.
- * *@gain: number of extents that zeroing would save.
+ * Lists the unwritten runs that may be zeroed, and sets *@gain to the number of
+ * extents that zeroing would save.  The caller frees *@runs.
  */
 errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 			  const struct e4l_extent *ex, size_t n_ex,
@@ -82,26 +82,29 @@ bool e4l_online_reserve_again(struct e4l_online *o);
 errcode_t e4l_online_learn_excess(struct e4l_online *o);
 
 /*
- * Reports the reason @why for @extents extents of a file that are not saved,
- * unless @why is E4L_SKIP_NONE.
+ * If @why is not E4L_SKIP_NONE, reports it as the reason why @extents extents
+ * of the file are not saved.
  */
 void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		     enum e4l_skip why, uint64_t extents);
 
 /*
- * The callback failed() of struct e4l_behind.  The file may have been counted
- * as done.
+ * The callback failed() of struct e4l_behind.  If the file has been counted as
+ * done, corrects the count.
  */
 void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 
 /*
- * Reports, for each file, the reason @why that nothing is moved, or the reason
- * why the file could not be moved in any case.  Errors: ENOMEM, and errors of
- * reading directories.
+ * Called if nothing is moved, for the reason @why.  Reports @why for each file
+ * that has excess fragments.  If a file cannot be opened or mapped, reports the
+ * reason for this instead.  Errors: ENOMEM, and errors of reading directories.
  */
 errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why);
 
-/* Carries out the plan, if there is one, and joins extents.  Errors: ENOMEM. */
+/*
+ * Carries out the plan, if there is one, and joins extents.  Errors: ENOMEM,
+ * and errors of reading directories.
+ */
 errcode_t e4l_online_carry_out(struct e4l_online *o);
 
 #endif
