@@ -60,7 +60,7 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 	progress_update(&check->progress, done, all, io.bytes);
 }
 
-/* Loads the paths of the inodes in the shown findings. */
+/* Loads the paths of the inodes in the findings that are printed. */
 static errcode_t load_names(struct e4check *check)
 {
 	struct findings *f = &check->found;
@@ -98,7 +98,7 @@ static errcode_t run_check(struct e4check *check)
 		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
 	e4l_findings_sort(&check->found);
-	if (!err)	/* without paths, inode numbers are printed */
+	if (!err)	/* without paths, inode numbers are printed instead */
 		check->nameless = load_names(check);
 	interrupt_stop(&in);
 	return err;
@@ -130,7 +130,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 		FSCK_FAILED : 0);
 }
 
-/* Adds findings for damage that was found while opening the filesystem. */
+/* Adds findings for the damage that opening the filesystem has revealed. */
 static void note_doubt(struct e4check *check, const struct target_doubt *doubt)
 {
 	struct finding at = { .blk = doubt->backup };
@@ -164,8 +164,8 @@ static int run(struct e4check *check, const char *name)
 }
 
 /*
- * Checks the targets in turn.  The exit status is the bitwise OR of all, as for
- * fsck.
+ * Checks the targets one after the other.  The exit status is the bitwise OR of
+ * the results, as for fsck.
  */
 static int run_all(const struct e4check *wanted, char **names)
 {

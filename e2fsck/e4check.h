@@ -32,9 +32,9 @@ struct e4check {
 	const char *doing;
 	/* results */
 	struct findings found;
-	/* paths of the inodes with findings, or NULL */
+	/* paths of the inodes with findings; NULL: unknown */
 	struct e4l_names *names;
-	/* the reason why @names is NULL, or 0 */
+	/* error of determining @names, or 0 */
 	errcode_t nameless;
 };
 
@@ -42,7 +42,7 @@ struct e4check {
 bool e4check_print_text(const struct e4check *check);
 bool e4check_print_json(const struct e4check *check);
 
-/* Returns the path of the inode of @what; NULL: unknown. */
+/* Returns the path of the inode of @what, or NULL if it is unknown. */
 static inline const char *e4check_path(const struct e4check *check,
 				       const struct finding *what)
 {

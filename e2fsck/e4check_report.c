@@ -45,8 +45,9 @@ static void print_finding(const struct e4check *check,
 }
 
 /*
- * Returns the command that fixes @id.  NULL: no command, or something else must
- * be done first: unmount, mount, or restore the superblock.
+ * Returns the command that fixes @id.  Returns NULL if there is no such
+ * command, or if the filesystem must be mounted, unmounted or given a valid
+ * superblock first.
  */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {

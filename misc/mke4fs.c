@@ -8,8 +8,8 @@
  * files in it.  Problems are found here, before anything is written.
  *
  * 3.  For a new image, write the prototype, and write the contents of the files
- * to the planned locations.  For a device or an existing file, run mke2fs on it,
- * plan again, and write the contents.
+ * to the planned locations.  For a device or an existing file, run mke2fs, plan
+ * again, and write the contents.
  */
 #include "config.h"
 #include <errno.h>

@@ -19,7 +19,7 @@ static inline char *buffer(void)
 	return buf;
 }
 
-/* Fills the buffer with @first and @second, alternating. */
+/* Fills a block with @first and @second in turn. */
 static inline void fill_words(char *buf, uint32_t first, uint32_t second)
 {
 	uint32_t words[2] = { first, second };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * delay DEVICE READ_MS WRITE_MS
- *	makes /dev/dm-0, which is DEVICE with a delay added to each read and
- *	write; any number of requests wait at the same time
+ *	makes /dev/dm-0, which is DEVICE with a delay for each read and each
+ *	write; the delays of simultaneous requests overlap
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random changes of files and directories, and a check of the filesystem after
- * a crash.
+ * Changes files and directories at random, and checks the filesystem after a
+ * crash.
  *
  *  fuzz run DIR SEED WORKERS MILLISECONDS FC_INFO
- *	Let WORKERS processes change their own directories below DIR. After
- *	MILLISECONDS shut the filesystem down without flushing the log, and print
- *	all operations, and the number of fast commits from FC_INFO.
+ *	Let each of WORKERS processes change its own directory below DIR. After
+ *	MILLISECONDS, shut the filesystem down without flushing the log. Print
+ *	all operations, and the number of fast commits according to FC_INFO.
  *  fuzz judge DIR LOG
  *	Check DIR against LOG, the output of "run". The names, link counts and
  *	modes below each worker's directory must be those after one of its
- *	operations, at or after the last one that was synced. Each sector of a
- *	file must have its last synced contents or contents that were written
- *	later.
+ *	operations: the last synced operation, or a later one. Each sector of a
+ *	file must have the contents that were last synced, or contents that
+ *	were written later.
  *
- * Files are written in sectors of 512 bytes that repeat the number of the
- * operation that wrote them.
+ * Files are written in sectors of 512 bytes. A sector repeats the number of the
+ * operation that wrote it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -38,10 +38,11 @@
 #include "rand.h"
 
 #define SECTOR		512
-#define SECTORS		128	/* in a file at most */
-#define DIRS		5	/* directory 0 belongs to the worker */
+#define SECTORS		128	/* maximum sectors of a file */
+#define DIRS		5	/* directory 0 is the worker's own directory */
 #define SLOTS		8	/* names in a directory */
-#define HELD		2	/* files that a worker keeps open */
+/* files that a worker keeps open at the same time */
+#define HELD		2
 #define WORKERS		4
 #define MAX_OPS		6000
 #define EXT4_IOC_SHUTDOWN	_IOR('X', 125, uint32_t)
@@ -53,7 +54,7 @@ enum { CREATE, WRITE, FSYNC, TRUNCATE, FALLOCATE, UNLINK, RENAME, LINK, MKDIR,
 enum { STARTED, DONE, FAILED };
 enum { BUFFERED, DIRECT, DSYNC };
 
-/* ops[n] of a worker is its operation number n + 1. */
+/* Element n of a worker's ops[] is its operation number n + 1. */
 struct op {
 	int type, arg[4], state;
 };
@@ -93,14 +94,14 @@ static void apply_rename(struct model *m, const int *arg)
 {
 	int file = m->name[arg[0]][arg[1]];
 
-	/* if both names refer to one file, rename() does nothing */
+	/* If both names refer to the same file, rename() does nothing. */
 	if (m->name[arg[2]][arg[3]] == file)
 		return;
 	set_name(m, arg[2], arg[3], file);
 	set_name(m, arg[0], arg[1], 0);
 }
 
-/* Apply operation number @n to the names, links and modes. */
+/* Apply operation @op, number @n, to the names, links and modes of @m. */
 static void apply(struct model *m, const struct op *op, int n)
 {
 	const int *arg = op->arg;
@@ -158,7 +159,7 @@ static void name_path(char *path, const char *top, int dir, int slot)
 	sprintf(path + strlen(path), "/a-name-of-some-length-%d", slot);
 }
 
-/* Set *@dir and *@slot to a name of @file. */
+/* Set *@dir and *@slot to a name of @file, if it has one. */
 static bool find_name(const struct model *m, int file, int *dir, int *slot)
 {
 	for (*dir = 0; *dir < DIRS; ++*dir)
@@ -190,7 +191,7 @@ static int pick_dir(struct worker *w)
 	return w->m.dir[dir] ? dir : 0;
 }
 
-/* Choose a name that is used, or one that is not. */
+/* If @used, choose a name that exists, otherwise a name that does not exist. */
 static bool pick_name(struct worker *w, bool used, int *dir, int *slot)
 {
 	int i;
@@ -245,7 +246,10 @@ static bool choose_on_file(struct worker *w, struct op *op)
 	return true;
 }
 
-/* Choose arguments for op->type; fail if the operation is not possible. */
+/*
+ * Choose the arguments of @op.  Return false if an operation of type op->type
+ * is not possible.
+ */
 static bool choose(struct worker *w, struct op *op)
 {
 	int *arg = op->arg, held = rand_below(w, HELD);
@@ -368,7 +372,10 @@ static int do_tmplink(struct worker *w, const int *arg)
 	return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
-/* Open files are in fds[]; ~fd is a file of O_TMPFILE without a name. */
+/*
+ * Return the descriptor of open file number @held.  In w->fds[], ~fd stands for
+ * a file of O_TMPFILE that has no name.
+ */
 static int held_fd(const struct worker *w, int held)
 {
 	int fd = w->fds[held];
@@ -446,7 +453,7 @@ static int do_op(struct worker *w, const struct op *op, int n)
 	}
 }
 
-/* How often each type is chosen. */
+/* The relative frequency of each type of operation. */
 static const int weights[TYPES] = {
 	[CREATE] = 12, [WRITE] = 20, [FSYNC] = 24, [TRUNCATE] = 4,
 	[FALLOCATE] = 8, [UNLINK] = 7, [RENAME] = 6, [LINK] = 4, [MKDIR] = 5,
@@ -490,7 +497,10 @@ static void work(struct worker *w)
 		pause();
 }
 
-/* Make the directories of the workers and sync them; return @dir, opened. */
+/*
+ * Make the directories of the workers, and sync them.  Return the descriptor of
+ * @dir.
+ */
 static int make_dirs(const char *dir, int workers)
 {
 	int fd = open(dir, O_RDONLY), i;
@@ -530,7 +540,10 @@ static void start_worker(struct shared *s, const char *dir, int number, int seed
 	work(w);
 }
 
-/* Evict directories and files at intervals, until the deadline. */
+/*
+ * Sleep for @milliseconds.  Meanwhile, evict cached directories and files at
+ * random intervals.
+ */
 static void wait_milliseconds(uint64_t seed, int milliseconds)
 {
 	while (milliseconds > 0) {
@@ -603,7 +616,7 @@ static void run(char **argv)
 
 /* ---- judge ---- */
 
-/* The files found on disk below a worker's directory. */
+/* The names found on disk below a worker's directory. */
 struct found {
 	bool dir[DIRS];
 	uint64_t ino[DIRS][SLOTS];
@@ -646,7 +659,9 @@ static void look(struct found *f, const char *top)
 	f->dir_links = stat(top, &st) ? 0 : st.st_nlink;
 }
 
-/* Whether the names, links and modes agree with the model. */
+/*
+ * Return whether the names, links and modes on the disk agree with the model.
+ */
 static bool same(const struct model *m, const struct found *f)
 {
 	uint64_t ino[MAX_OPS + 1] = { 0 };
@@ -709,7 +724,9 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	case LINK:
 		return m->name[arg[2]][arg[3]] == file;
 	case RENAME:
-		/* if both names refer to one file, rename() does nothing */
+		/*
+		 * If both names refer to the same file, rename() does nothing.
+		 */
 		return m->name[arg[2]][arg[3]] == file &&
 		       m->name[arg[0]][arg[1]] != file;
 	case TMPLINK:
@@ -718,10 +735,11 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	return false;
 }
 
-/* The last operation whose metadata was synced, by fsync() or syncfs(). */
+/* Return the last operation whose metadata fsync() or syncfs() has synced. */
 static int synced(const struct log *log)
 {
-	static int changed[MAX_OPS + 1];	/* last change, by file */
+	/* last operation that changed each file */
+	static int changed[MAX_OPS + 1];
 	struct model *m = calloc(1, sizeof(*m));
 	int n, file, last = 0;
 
@@ -749,7 +767,8 @@ static int synced(const struct log *log)
 }
 
 /*
- * Find an operation, from @first on, after which the state equals the disk's.
+ * Find the first operation, from @first on, after which the model agrees with
+ * @f.  Return -1 if there is none.
  */
 static int find_moment(const struct log *log, const struct found *f, int first)
 {
@@ -769,13 +788,17 @@ static int find_moment(const struct log *log, const struct found *f, int first)
 	return moment;
 }
 
-/* The possible contents of a file; the arrays are indexed by sector. */
+/* The possible contents of a file, for each sector, and its possible size. */
 struct contents {
-	int cur[SECTORS];		/* operation that wrote; 0: zeroes */
+	/* last operation that wrote; 0: zeroes */
+	int cur[SECTORS];
 	int base[SECTORS];		/* value of cur[] at the last sync */
-	int sync[SECTORS];		/* last operation that synced */
-	int zero[SECTORS];		/* last operation that zeroed */
-	int size, min, max;		/* size; extremes since the last sync */
+	/* last operation that synced the sector */
+	int sync[SECTORS];
+	/* last operation that zeroed the sector */
+	int zero[SECTORS];
+	/* current size; minimum and maximum since the last sync */
+	int size, min, max;
 };
 
 static void size_is(struct contents *c, int size)
@@ -821,7 +844,7 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 {
 	const int *arg = op->arg;
 
-	/* a write that failed may have written a part */
+	/* A failed write may have written a part of the data. */
 	if (op->state == FAILED && op->type != WRITE && op->type != HWRITE)
 		return;
 	switch (op->type) {
@@ -831,7 +854,8 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 		if (op->type == WRITE && arg[3] == DSYNC && op->state == DONE) {
 			sync_sectors(c, n, arg[1], arg[1] + arg[2]);
 			/*
-			 * the minimum size, unless the file is truncated later
+			 * The file cannot be shorter, unless it is truncated
+			 * later.
 			 */
 			if (c->min < arg[1] + arg[2])
 				c->min = arg[1] + arg[2];
@@ -857,7 +881,7 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 	}
 }
 
-/* The possible contents of @file after the whole log. */
+/* Determine the possible contents of @file after all operations of the log. */
 static void expect(const struct log *log, int file, struct contents *c)
 {
 	struct model *m = calloc(1, sizeof(*m));
@@ -880,7 +904,7 @@ static void expect(const struct log *log, int file, struct contents *c)
 	free(m);
 }
 
-/* Whether operation @n wrote sector @i of @file. */
+/* Return whether operation @n wrote sector @i of @file. */
 static bool wrote(const struct log *log, const struct model *held, int n, int file,
 		  int i)
 {
@@ -912,7 +936,10 @@ static bool wrote_sector(const struct log *log, int n, int file, int i)
 	return ret;
 }
 
-/* The operation that wrote the sector, 0 for zeroes, or -1. */
+/*
+ * Return the number of the operation that wrote the sector, 0 if the sector
+ * contains zeroes, or -1 if its contents are invalid.
+ */
 static int sector_writer(const uint32_t *sector, int worker)
 {
 	int i;
@@ -960,7 +987,10 @@ static int judge_file(const struct log *log, int worker, int file,
 	return bad;
 }
 
-/* Check the contents of all files, with the names that they had at @moment. */
+/*
+ * Check the contents of the files that existed after operation @moment.  The
+ * contents may be newer.
+ */
 static int judge_moment(const struct log *log, int worker, const char *top,
 			int moment)
 {
@@ -986,9 +1016,9 @@ static int judge_moment(const struct log *log, int worker, const char *top,
 }
 
 /*
- * The same names may have existed at several moments, because a file may have
- * been replaced by another file of the same name.  The contents must fit one of
- * them.
+ * Check a worker's directory.  The names found can have existed after several
+ * operations, because a file can have been replaced by another file of the same
+ * name.  The contents must be valid for one of these operations.
  */
 static int judge_worker(const struct log *log, int worker, const char *dir)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Joins the extents of files with EXT4_IOC_JOIN_EXTENTS, and writes to them at
- * the same time.  Blocks have 4 KiB, or $BLOCK_BYTES.
+ * Joins the extents of files with EXT4_IOC_JOIN_EXTENTS while other processes
+ * write to the files.  A block has 4096 bytes, or $BLOCK_BYTES if it is set.
  *
  *  join mosaic FILE BLOCKS RUN
  *	preallocates BLOCKS blocks, and writes every second range of RUN blocks
@@ -11,22 +11,24 @@
  *	joins extents that are separated by at most LONGEST unwritten blocks;
  *	prints the number of zeroed bytes
  *  join kill FILE LONGEST
- *	like "join call", but is killed after some extents have been joined;
- *	prints the progress of the call
+ *	like "join call", but the call is killed after it has joined some
+ *	extents; prints the number of processed bytes and of zeroed bytes
  *  join refused DIR
- *	fails unless the kernel refuses invalid requests on new files of DIR
+ *	fails unless the kernel refuses invalid requests on new files in DIR
  *  join beside FILE BLOCKS SEED COUNT HOW
- *	joins repeatedly.  One process for each letter of HOW changes its own
- *	blocks COUNT times: zeroes the block (which makes it unwritten), or
- *	punches and preallocates it, or writes it as the letter says.  At the
- *	end, reads all blocks from the disk and checks them.
- *	  B  buffered write, sometimes with a sync
- *	  S  buffered write, each with a sync
+ *	joins extents repeatedly until all other processes have ended.  HOW has
+ *	a letter for each of these processes.  A process changes its own blocks
+ *	COUNT times: it zeroes a block (which makes the block unwritten), or
+ *	punches and preallocates it, or writes it in the way of the letter.  At
+ *	the end, each process reads its blocks from the disk and checks them;
+ *	T checks its blocks after each change instead.
+ *	  B  buffered write, sometimes followed by a sync
+ *	  S  buffered write, always followed by a sync
  *	  D  direct write
- *	  A  asynchronous direct write: the next write does not wait for it
- *	  M  write through a mapping, each with a sync
- *	  T  truncates the file to just beyond BLOCKS, preallocates blocks there
- *	     and writes them
+ *	  A  asynchronous direct write; the next change waits for its completion
+ *	  M  write through a mapping, always followed by a sync
+ *	  T  truncates the file to just after BLOCKS, preallocates blocks there
+ *	     and writes one of them
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -56,10 +58,11 @@ struct ext4_join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
-#define LONGEST	16	/* LONGEST of "join call" for "join beside" */
-#define TAIL	64	/* blocks of a process T of "join beside" */
+#define LONGEST	16	/* LONGEST that "join beside" uses */
+/* blocks that a process T of "join beside" preallocates */
+#define TAIL	64
 
-/* Fills a block with its number and @version; version 0 is all zeroes. */
+/* Fills a block with its number and @version. Version 0 consists of zeroes. */
 static void fill(char *buf, uint32_t block, uint32_t version)
 {
 	fill_words(buf, version ? block + 1 : 0, version);
@@ -171,8 +174,9 @@ static uint32_t extents(int fd)
 }
 
 /*
- * The parent kills the child after some extents have been joined.  The argument
- * of the call is in shared memory, so that the parent can read the result.
+ * Starts a child that joins extents, and kills the child after some extents
+ * have been joined.  The argument of the call is in shared memory, so that the
+ * parent can read the result.
  */
 static void killed(char **argv)
 {
@@ -278,7 +282,8 @@ struct writer {
 	char how;
 	uint32_t nr, of, blocks, count;
 	uint64_t seed;
-	uint32_t *version;	/* expected version of each block at the end */
+	/* version that each block must have at the end */
+	uint32_t *version;
 	int fd, direct;
 	aio_context_t aio;
 	struct iocb cb;
@@ -412,7 +417,10 @@ static void work(struct writer *w)
 	exit(0);
 }
 
-/* Joins until all children have ended.  Returns the number of zeroed bytes. */
+/*
+ * Joins extents until all children have ended.  Returns the number of zeroed
+ * bytes.
+ */
 static uint64_t join_beside(int fd)
 {
 	struct ext4_join_extents join;

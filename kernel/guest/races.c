@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes one preallocated file from several processes at once, and checks it.
+ * Several processes write to a preallocated file at the same time.  Checks the
+ * content of the file afterwards.
  *
  *  races FILE CELLS SEED HOW
- *	The file has cells of 32 blocks.  HOW has a letter for each process.
- *	All processes work on the same cell.  A process with a lower-case letter
- *	waits for a random time before it writes.  Each block always gets the
- *	same content.
+ *	The file has CELLS cells of 32 blocks.  HOW has a letter for each
+ *	process.  All processes write to the same cell, and then continue with
+ *	the next cell.  A process with a lower-case letter waits for a random
+ *	time before it writes.  The content of a block is the same in each
+ *	write.
  *	  D  writes the last four blocks directly
- *	  B  writes the last four blocks directly, with fdatasync
+ *	  B  writes the last four blocks through the page cache, and calls
+ *	     fdatasync()
  *	  e  writes one of the last four blocks directly
  *	  m  writes one of the last four blocks through a mapping
  *	  n  writes the third block directly, and then the fifth last block
  *	  z  before the race, writes the fifth last block and the first eight
- *	     blocks of the next cell; in the race, zeroes the range of the fifth
- *	     last block, which joins its neighbouring unwritten extents, and
- *	     writes the sixth last block directly
+ *	     blocks of the next cell; in the race, zeroes the range of the
+ *	     fifth last block, which joins its neighbouring unwritten extents,
+ *	     and writes the sixth last block directly
  *	  f  before the race, punches a hole at the fifth last block and writes
  *	     the first eight blocks of the next cell; in the race, writes the
  *	     fifth last block through a mapping
@@ -35,8 +38,8 @@
 #include "rand.h"
 
 #define BLOCK	4096
-#define CELL	32	/* in blocks */
-#define LAST	4	/* blocks that are in flight together */
+#define CELL	32	/* blocks in a cell */
+#define LAST	4	/* blocks at the end of a cell that D and B write */
 #define NEXT	8	/* blocks of the next cell that z and f write */
 
 static char *buffer(unsigned int blocks)
@@ -49,8 +52,9 @@ static char *buffer(unsigned int blocks)
 }
 
 /*
- * A direct write that meets a page dirtied through a mapping leaves EIO for the
- * next sync, in every kernel.  The content of the disk is checked at the end.
+ * Ignores EIO of a sync: in every kernel, a direct write to a page that is
+ * dirty through a mapping makes the next sync fail with EIO.  The content of
+ * the disk is checked at the end.
  */
 static void synced(int ret)
 {
@@ -90,7 +94,7 @@ static void put_mapped(int fd, uint32_t block)
 	munmap(map, BLOCK);
 }
 
-/* Prepares a cell before the processes write to it. */
+/* Prepares a cell for process @how before the race. */
 static void prepare_cell(const char *path, char how, uint32_t cell,
 			 uint32_t cells)
 {
@@ -167,7 +171,7 @@ static void work(const char *path, uint32_t cells, uint64_t seed, char how,
 	exit(0);
 }
 
-/* Whether one of the processes of @how may have written @block. */
+/* Returns whether one of the processes @how writes @block. */
 static int written(const char *how, uint32_t block)
 {
 	uint32_t at = block % CELL;

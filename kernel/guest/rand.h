@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Random numbers that are the same in every guest and on the host. */
+/*
+ * Random numbers; equal seeds give equal numbers in every guest and on the
+ * host.
+ */
 #ifndef GUEST_RAND_H
 #define GUEST_RAND_H
 

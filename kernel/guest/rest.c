@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- *  rest FILE
- *	preallocates FILE and writes four of its blocks with one direct write,
- *	from a buffer whose second half becomes readable only when the first half
- *	is in flight: the kernel writes the second half later.  Meanwhile, the
- *	kernel drops the file's cached extents, and one block of the extent tree
- *	is read again.
+ * rest FILE
+ *	preallocates FILE, and writes four of its blocks with one direct write.
+ *	The second half of the buffer becomes readable only when the first half
+ *	is being written, so that the kernel writes the second half later.
+ *	Meanwhile, the kernel drops the cached extents of the file, and reads a
+ *	block of its extent tree again.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -19,7 +19,8 @@
 
 #define BLOCK	4096
 #define BLOCKS	160
-#define APART	32	/* distance of writes that prevents zero-out */
+/* distance between writes that is too large for zero-out */
+#define APART	32
 #define FIRST	8
 #define HALF	2
 
@@ -44,8 +45,8 @@ static void *let_go_on(void *unused)
 }
 
 /*
- * Makes a preallocated file with so many extents that its tree has a leaf
- * block, so that the kernel has to read extents from the disk.
+ * Makes a preallocated file with so many extents that its extent tree has a
+ * leaf block.  The kernel then has to read extents from the disk.
  */
 static void prepare(const char *path)
 {
@@ -82,8 +83,8 @@ int main(int argc, char **argv)
 	n = pwrite(file, buf, size, FIRST * BLOCK);
 	pthread_join(thread, NULL);
 	/*
-	 * a short write: this kernel does not write the second half later, and
-	 * there is nothing to check
+	 * If the write was short, this kernel does not write the second half
+	 * later, so that there is nothing to check.
 	 */
 	if (n != size)
 		return 0;

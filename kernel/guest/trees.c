@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes and removes trees.
+ * Makes, uses and removes directory trees.
  *
  *  trees create DIR DIRS FILES [WRITE]
- *	makes DIRS directories, and then FILES files in each directory, creating
- *	one file in every directory before the next; writes WRITE bytes to each
- *	file (default: 0)
+ *	makes DIRS directories, and then FILES files in each directory: one
+ *	file in every directory, then the second file in every directory, and
+ *	so on; writes WRITE bytes to each file (default: 0)
  *  trees remove DIR DIRS FILES
  *	removes the tree of "trees create", directory by directory
  *  trees stat DIR DIRS
  *	calls stat() for every file, in the order of readdir()
  *  trees locality DIR DIRS INODES_PER_BLOCK
- *	prints the average number of inode-table blocks that a directory and its
- *	files occupy, in hundredths
+ *	prints the average number of inode-table blocks that a directory and
+ *	its files occupy, in hundredths
  *  trees script|grow|prune DIR SEED STEPS WORKER
- *	makes and removes random files and directories: "script" makes and
- *	removes, "grow" removes few files and almost no directories, and "prune"
- *	only removes; "grow" and "prune" print each step with the inode number of
- *	a new file
+ *	makes and removes random files and directories in STEPS steps: "script"
+ *	makes and removes them, "grow" removes few files and almost no
+ *	directories, and "prune" only removes; "grow" and "prune" print each
+ *	step, with the inode number of a new file
  *  trees tops DIR SEED
  *	makes eight directories in DIR, and prints their inode numbers
  *  trees mail DIR SEED FILES STEPS
  *	makes FILES files of 500 to 10,000 bytes in 100 directories; each step
  *	removes or makes one file, and reads or appends to another file
  *  trees fill DIR
- *	creates empty files until no inode is free, and prints their number
+ *	creates empty files until no inode is free, and prints the number of
+ *	files
  *
  * "create", "remove", "stat" and "mail" print the elapsed seconds and the CPU
  * time in milliseconds.
@@ -125,7 +126,7 @@ static void stat_all(char **argv)
 		each_entry(argv[0], d, stat_entry, &st);
 }
 
-/* Distinct blocks of the inode table. */
+/* A set of blocks of the inode table. */
 struct blocks {
 	unsigned int inodes_per_block, n;
 	unsigned long block[NAMES];
@@ -163,8 +164,8 @@ static void locality(char **argv)
 }
 
 /*
- * Sets @name to the worker's directory, or to a random directory at most three
- * levels below it.
+ * Sets @name to the worker's directory, or to a random directory up to three
+ * levels below the worker's directory.
  */
 static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 {
@@ -176,8 +177,8 @@ static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 }
 
 /*
- * A random number below 20 selects the step: mkdir, create or unlink if it is
- * below the limit of that name, otherwise rmdir.
+ * A random number below 20 selects the step: the first member of mkdir, create
+ * and unlink that is larger than the number, otherwise rmdir.
  */
 static const struct mix {
 	const char *name;
@@ -199,7 +200,7 @@ static const struct mix *find_mix(const char *name)
 	return NULL;
 }
 
-/* Prints the result of a step, if requested. */
+/* If mix->tell is true, prints the result of a step. */
 static void told(const struct mix *mix, const char *what, const char *path,
 		 int failed)
 {

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes into preallocated files, and checks their content.  A block has
- * $BLOCK_BYTES bytes, by default 4096.  "direct" writes directly; "sync" and
+ * Writes to preallocated files, and checks their content.  A block has 4096
+ * bytes, or $BLOCK_BYTES if it is set.  "direct" writes directly; "sync" and
  * "late" write through the page cache.
  *
  *  writes random [direct|sync|late] FILE BLOCKS COUNT SEED [PROGRESS]
  *	preallocates BLOCKS blocks and makes COUNT random writes of one block;
- *	syncs after each write, or with "late" after the last write; adds a byte
- *	to PROGRESS after each write
+ *	syncs after each write or, with "late", only after the last write; adds
+ *	a byte to the file PROGRESS after each write
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	preallocates FILE and makes COUNT writes at a distance of STRIDE_KB
  *  writes once [direct|dsync] FILE BLOCK NR
- *	writes BLOCK with the content of write number NR; "dsync" writes directly,
- *	with O_DSYNC
+ *	writes BLOCK directly, with the content of write number NR; "dsync" uses
+ *	O_DSYNC
  *  writes part [late|fsync|osync] FILE OFFSET BYTES
- *	writes BYTES letters at OFFSET, through the page cache; "osync" uses
- *	O_SYNC
+ *	writes BYTES letters at OFFSET, through the page cache; "fsync" calls
+ *	fsync(), and "osync" uses O_SYNC
  *  writes eof [direct|sync] FILE
- *	preallocates 64 blocks, and writes the fourth block of a file of ten blocks
+ *	preallocates 64 blocks, and writes the fourth block of a file of ten
+ *	blocks
  *  writes check FILE BLOCKS COUNT SEED
  *	fails unless FILE has the data of "writes random", and zeroes elsewhere
  *  writes survived FILE BLOCKS COUNT SEED
- *	fails unless each block has the data of the first COUNT writes of "writes
- *	random", or data of a later write; other blocks can have zeroes
+ *	fails unless each block that the first COUNT writes of "writes random"
+ *	have written has the data of the last of these writes, or of a later
+ *	write; other blocks can have zeroes or data of a later write
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -34,7 +36,10 @@
 #include "blocks.h"
 #include "rand.h"
 
-/* Each write of a file has different content. */
+/*
+ * Fills a block with the content of write number @nr, which is different for
+ * each write.
+ */
 static void fill(char *buf, uint32_t block, uint32_t nr)
 {
 	fill_words(buf, block + 1, nr + 1);
@@ -141,7 +146,10 @@ static void write_part(char **argv)
 	close(fd);
 }
 
-/* Whether @buf is a complete write of @block, number @nr or a later one. */
+/*
+ * Returns whether @buf is the complete content of a write to @block with a
+ * number of @nr or more.
+ */
 static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
 {
 	uint32_t words[2];

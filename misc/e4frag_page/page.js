@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 "use strict";
 /*
- * The page of e4frag --html.  It shows the data in the page, which contain
- * untrusted names: text goes into text nodes and attributes only, never into
- * markup.
+ * Draws the page of e4frag --html from the data in the page.  The data contain
+ * untrusted names.  Text is therefore put only into text nodes and attributes,
+ * never into markup.
  */
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -45,7 +45,7 @@ function size(bytes) {
 		` ${"KMGTPE"[unit]}iB`;
 }
 
-/* Control characters are written as in the text report: \xNN. */
+/* Control characters are written as \xNN, as in the text report. */
 const CONTROL =
 /[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 function safe(name) {
@@ -83,7 +83,7 @@ function cell(value) {
 	return make("td", {}, String(value));
 }
 
-/* The first cell of each row is the heading of the row, and left-aligned. */
+/* Makes a table. The first cell of each row is the heading of the row. */
 function table(caption, titles, rows) {
 	return make("div", { class: "wide" }, make("table", {},
 		make("caption", {}, caption),
@@ -141,7 +141,10 @@ function showSums() {
 
 /* --------------------------------------------------------------- block map */
 
-/* The squares of one map: its cells or, with byGroup, its whole groups. */
+/*
+ * Returns the squares of a map: one for each group if byGroup is true, otherwise
+ * one for each cell.
+ */
 function squaresOf(report, byGroup) {
 	const m = report.map;
 	const per = byGroup ? m.cells_per_group : 1;
@@ -160,7 +163,7 @@ function squaresOf(report, byGroup) {
 	return { squares, per, m };
 }
 
-/* The first block of cell i. */
+/* Returns the first block of cell i, or the end of the filesystem. */
 function firstBlock(report, i) {
 	const m = report.map, k = m.cells_per_group;
 
@@ -220,15 +223,19 @@ class BlockMap {
 		this.grid = squaresOf(this.report, byGroup);
 	}
 	/*
-	 * Shows the squares around position at (0 to 1).  Each zoom level shows
-	 * a quarter as many squares as the previous one.
+	 * Shows the squares around a position, where 0 is the start of the map
+	 * and 1 is its end.  A zoom level shows a quarter of the squares of the
+	 * previous level.
 	 */
 	look(at, zoom) {
 		const n = Math.max(1, Math.ceil(this.length / 4 ** zoom));
 
 		this.cursor = Math.min(this.length - 1,
 				       Math.floor(at * this.length));
-		/* a power of two, like the cells of a group; half as many rows */
+		/*
+		 * The number of columns is a power of two, like the number of
+		 * cells in a group, and about twice the number of rows.
+		 */
 		this.columns = Math.min(n,
 			2 ** Math.ceil(Math.log2(2 * n) / 2));
 		const row = this.columns;
@@ -352,7 +359,10 @@ function swatch(state) {
 	return box;
 }
 
-/* At most 64 rows of whole groups; consecutive equal rows are merged. */
+/*
+ * Returns a table with at most 64 rows, which have the same number of groups.
+ * Consecutive rows with equal shares are merged.
+ */
 function groupTable(report) {
 	const grid = squaresOf(report, true), m = report.map;
 	const per = Math.ceil(grid.squares.length / 64);
@@ -492,7 +502,10 @@ function showMap() {
 
 const VIEW = 1000;
 
-/* Connects each extent's place in the file (above) with that on the disk. */
+/*
+ * Draws the position of each extent in the file (above), connected with its
+ * position on the disk (below).
+ */
 function fragments(report, file, drawn) {
 	const x = drawn.extents;
 	const begin = Math.min(...x.map(e => e[1]));
@@ -571,7 +584,10 @@ function showWorst() {
 
 /* -------------------------------------------------------------- histograms */
 
-/* Bars with a logarithmic scale, for counts from 1 to a million. */
+/*
+ * Draws counts as bars.  The scale is logarithmic, because counts range from 1
+ * to a million.
+ */
 function histogram(caption, title, unit, of, key) {
 	const keys = new Map();
 	let most = 1;
