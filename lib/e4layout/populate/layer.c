@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Layers: resolves paths in the tree, and hides entries of lower layers.
- * Whiteouts take effect at the end of a layer, all in one pass over the tree:
- * an image may have as many whiteouts as files.
+ * Layers: resolves paths in the tree, and hides entries of lower layers.  All
+ * whiteouts of a layer take effect together, at the end of the layer, in one
+ * pass over the tree, because an image may have as many whiteouts as files.
  */
 #include "config.h"
 #include <errno.h>
@@ -21,10 +21,13 @@
 struct way {
 	struct e4l_tree *t;
 	uint32_t at;		/* current directory */
-	const char *name;	/* current component; NULL: none */
+	const char *name;	/* current component, or NULL */
 	size_t len;
 	const char *rest;
-	/* the path with a symbolic link expanded; to be freed */
+	/*
+	 * the path after a symbolic link was expanded, to be freed; NULL if no
+	 * link was expanded
+	 */
 	char *expanded;
 	unsigned int links;
 	bool makes;		/* create missing directories */
@@ -35,7 +38,7 @@ static bool is_dots(const struct way *w, size_t n)
 	return w->len == n && !memcmp(w->name, "..", n);
 }
 
-/* Takes the next component; false at the end of the path. */
+/* Takes the next component.  Returns false at the end of the path. */
 static bool next_component(struct way *w)
 {
 	w->rest += strspn(w->rest, "/");
@@ -114,9 +117,9 @@ static errcode_t step_up(struct way *w)
 }
 
 /*
- * Resolves @path up to the directory of its last component or, with @whole,
- * including the last component.  If there is no last component, the name is
- * NULL.
+ * Resolves @path.  If @whole is true, resolves all components; otherwise, all
+ * except the last, whose name is then w->name.  If @path has no such last
+ * component, w->name is NULL.
  */
 static errcode_t go(struct way *w, const char *path, bool whole)
 {
@@ -138,7 +141,9 @@ static errcode_t go(struct way *w, const char *path, bool whole)
 	return err;
 }
 
-/* Sets the detail of a failure, and frees the expanded path. */
+/*
+ * Sets the detail of a failure to resolve @path, and frees the expanded path.
+ */
 static errcode_t leave(struct way *w, const char *path, errcode_t err)
 {
 	free(w->expanded);
@@ -245,14 +250,14 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 	return 0;
 }
 
-/* What happens to an entry at the end of a layer. */
+/* Marks of an entry at the end of a layer. */
 #define HIDDEN	0x1	/* by a whiteout, or because its directory is hidden */
 #define EMPTIED	0x2	/* an opaque directory */
-#define NEEDED	0x4	/* directory of an entry of the layer */
+#define NEEDED	0x4	/* a directory with entries of the layer below it */
 
 /*
- * Marks the ancestors of the layer's entries.  A directory precedes its
- * entries: the loop runs backwards.
+ * Marks the ancestors of the layer's entries.  The loop runs backwards, because
+ * the node of a directory precedes the nodes of its entries.
  */
 static void mark_needed(const struct e4l_tree *t, uint8_t *marks)
 {

@@ -10,23 +10,26 @@
 /* How a layer is applied.  All strings and entries are copied. */
 struct e4l_layer {
 	const char *name; /* name of the source in messages; may be NULL */
-	/* the layer's directory in the tree; NULL: the root */
+	/*
+	 * the directory of the tree to which the layer is applied; NULL for the
+	 * root
+	 */
 	const char *below;
 	/*
-	 * attributes of directories that the source lacks, without extended
-	 * attributes
+	 * attributes for directories that are missing in the source; extended
+	 * attributes are ignored
 	 */
 	const struct e4l_entry *missing;
 };
 
 /*
  * Begins a layer: added entries replace entries of earlier layers with the same
- * path.  A directory in place of a directory keeps the entries below it.  No
+ * path.  If a directory replaces a directory, the entries below it stay.  No
  * layer can begin after the tree has been planned.
  *
  * Paths of the functions below are relative to the layer's directory; a leading
  * "/" and "." components are ignored.  A symbolic link before the last
- * component is followed inside the tree, like in a process whose root is the
+ * component is followed inside the tree, as in a process whose root is the
  * tree.  Functions that add entries create missing directories of the path.
  *
  * Errors: E4L_ET_DOT_DOT (".." in a path), E4L_ET_LEAVES_TREE, E4L_ET_LINK_LOOP
@@ -37,21 +40,22 @@ errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer);
 
 /*
  * Ends the layer: its whiteouts take effect on entries of earlier layers.
- * Beginning another layer, and planning, end a layer as well.  Errors: ENOMEM.
+ * Beginning another layer, and planning, end the current layer as well.
+ * Errors: ENOMEM.
  */
 errcode_t e4l_layer_end(struct e4l_tree *t);
 
 /*
- * Sets the directory @path as the source of the layer's content.  Errors: errno
- * values.
+ * Makes the directory @path of the host the source of the layer's content.
+ * Errors: errno values; E4L_ET_BAD_ARGUMENT if the layer already has a source.
  */
 errcode_t e4l_layer_open_dir(struct e4l_tree *t, const char *path);
 
-/* Sets *@id to the entry at @path, or to 0 if there is none. */
+/* Sets *@id to the entry at @path, or to 0 if no entry has this path. */
 errcode_t e4l_layer_find(struct e4l_tree *t, const char *path, uint32_t *id);
 
 /*
- * Puts an entry at @path, as e4l_tree_put() does; with an empty path, sets the
+ * Puts an entry at @path, as e4l_tree_put() does.  If @path is empty, sets the
  * attributes of the layer's directory, as e4l_tree_set() does.
  */
 errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
@@ -65,17 +69,18 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);
 
 /*
- * Fails with ENOTEMPTY, and e4l_tree_where() naming an entry of the layer, if a
- * later entry of the layer replaced the entry's directory.  For use before the
- * end of the layer.
+ * Returns ENOTEMPTY if an entry of the layer is below a directory that a later
+ * entry of the layer has replaced; e4l_tree_where() is then the path of the
+ * lost entry.  Call before the end of the layer.
  */
 errcode_t e4l_layer_check(struct e4l_tree *t);
 
 /*
- * Hides the entry of earlier layers at @path (a whiteout), or all entries of
- * earlier layers below the directory @path (an opaque directory).  Entries of
- * the layer itself stay, whatever their order.  Additional error:
- * E4L_ET_HIDES_NOTHING, after which nothing has changed.
+ * e4l_layer_hide() hides the entry of earlier layers at @path (a whiteout).
+ * e4l_layer_hide_below() hides all entries of earlier layers below the
+ * directory @path (an opaque directory).  Entries of the layer itself are not
+ * hidden, even if they were added before.  Additional error:
+ * E4L_ET_HIDES_NOTHING (nothing has changed).
  */
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Assigns blocks.  Each item takes the first free extent that holds all of it,
- * so that items are on disk in the order of the calls, except for small items
- * that fill the ends of earlier free extents.  Only an item that is larger than
- * every free extent is split, into the fewest parts.
+ * Assigns blocks.  Each item takes the first free extent that can hold all of
+ * it, so that items are on disk in the order of the calls; only small items may
+ * fill the ends of earlier free extents.  An item is split only if it is larger
+ * than every free extent, and then into the fewest parts.
  */
 #include "config.h"
 #include <errno.h>
@@ -72,9 +72,10 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p)
 }
 
 /*
- * Takes @len blocks, rounded up to clusters, from one free extent; if none is
- * large enough, takes the largest free extent.  Returns the number of blocks, 0
- * if none is free.  *@pblk is the first block.
+ * Takes @len blocks, rounded up to clusters, from the first free extent that is
+ * large enough.  If none is large enough, takes the largest free extent.  Sets
+ * *@pblk to the first block.  Returns the number of blocks taken; 0 if no block
+ * is free.
  */
 static uint64_t take(struct e4l_populate *p, uint64_t len, uint64_t *pblk)
 {
@@ -111,7 +112,10 @@ static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
 	return 0;
 }
 
-/* Places @len contiguous blocks of one kind; *@pblk is the first block. */
+/*
+ * Assigns @len contiguous blocks to one item, and sets *@pblk to the first.  If
+ * there is not enough space, adds no item: p->wanted then exceeds p->taken.
+ */
 static errcode_t place(struct e4l_populate *p, enum item_kind kind,
 		       uint32_t len, uint32_t ref, uint64_t *pblk)
 {
@@ -140,7 +144,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 /* ----------------------------------------------- files in several stretches */
 
 /*
- * Converts a file's stretches into runs of blocks that have no physical place
+ * Converts a file's stretches into runs of blocks that have no physical blocks
  * yet.
  */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
@@ -160,7 +164,10 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 		if (end > FILE_LAST_LBLK + 1ULL)
 			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
-		/* A block that is partly written counts as written. */
+		/*
+		 * A block that two stretches share is written if one of them
+		 * is.
+		 */
 		if (last && first < done && last->unwritten &&
 		    !stretch->unwritten && --last->len == 0) {
 			p->segs.n--;
@@ -192,7 +199,7 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 	return 0;
 }
 
-/* The number of clusters that runs of blocks touch. */
+/* Returns the number of clusters that the @n runs @s touch. */
 static uint64_t count_clusters(const struct e4l_populate *p,
 			       const struct seg *s, uint32_t n)
 {
@@ -213,14 +220,15 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 struct supply {
 	uint64_t left;		/* blocks not taken yet */
 	uint64_t pblk, len;	/* the current free extent */
-	/* logical number of the last supplied cluster, plus 1 */
+	/* last supplied logical cluster, plus 1 */
 	uint64_t cluster;
 	uint64_t at;		/* physical block of the cluster */
 };
 
 /*
- * Assigns physical blocks to the beginning of a run.  Returns the number of
- * blocks that are contiguous on disk; 0: no space.
+ * Assigns physical blocks to the beginning of a run, and sets *@pblk to the
+ * first.  Returns the number of blocks, which are contiguous on disk; 0 if
+ * there is no space.
  */
 static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 		       uint32_t len, uint64_t *pblk)
@@ -248,7 +256,10 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 	return room;
 }
 
-/* Assigns places to the runs of @map; splits runs that need several places. */
+/*
+ * Assigns physical blocks to the runs of @map.  Splits runs that no free extent
+ * can hold.
+ */
 static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 {
 	uint32_t n = map->n_seg, i, done, got;
@@ -346,7 +357,11 @@ static bool fits_root(uint64_t len)
 
 /* -------------------------------------------------------------------- items */
 
-/* Places the content of @id: contiguously if possible, else split. */
+/*
+ * Assigns blocks to the content of @id: contiguous blocks if one free extent is
+ * large enough and the extents fit in the inode; otherwise several runs, with a
+ * map.
+ */
 static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
 			     uint32_t id)
 {
@@ -397,7 +412,9 @@ static errcode_t place_dir(struct e4l_populate *p, uint32_t id)
 	return place_whole(p, ITEM_DIR, id);
 }
 
-/* Places blocks of attributes, then the content of EA inodes. */
+/*
+ * Assigns blocks first to attribute blocks, then to the content of EA inodes.
+ */
 static errcode_t place_attributes(struct e4l_populate *p)
 {
 	errcode_t err = 0;
@@ -451,8 +468,9 @@ static errcode_t place_symlink(struct e4l_populate *p, uint32_t id)
 }
 
 /*
- * Places directories first, then attributes and symbolic links, then files, in
- * the order of priority and of the walk.
+ * Assigns blocks to directories first, then to attributes and symbolic links,
+ * then to files.  Files are in the order of their priorities; files with equal
+ * priorities are in the order of the walk.
  */
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p)
 {

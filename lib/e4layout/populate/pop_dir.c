@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Builds directory blocks from children that are sorted by their hashes.  A
- * directory of one block is linear; a larger directory is an htree with full
- * leaves.
+ * Builds directory blocks from children that are sorted by hash.  A directory
+ * of one block is linear.  If the filesystem has dir_index, a larger directory
+ * is an htree with full leaves.
  */
 #include "config.h"
 #include <errno.h>
@@ -78,8 +78,8 @@ static struct e4l_dir_builder builder(const struct children *c)
 }
 
 /*
- * The shape of a directory of KEPT_BLOCKS or more is kept, because the
- * directory is written in several parts.
+ * The shape of a directory of KEPT_BLOCKS or more blocks is kept, because the
+ * directory may be written in several parts.
  */
 #define KEPT_BLOCKS	128
 

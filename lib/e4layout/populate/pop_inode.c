@@ -140,7 +140,10 @@ static uint32_t low_time(uint64_t packed)
 	return ext2fs_cpu_to_le32((uint32_t)e4l_time_sec(packed));
 }
 
-/* Sets the times.  Small inodes have 32 bits per time, which end in 2038. */
+/*
+ * Sets the times.  Inodes of 128 bytes have 32 bits per time; times after 2038
+ * become the last valid time.
+ */
 static void put_times(const struct e4l_populate *p, const struct node *n,
 		      struct ext2_inode_large *i)
 {
@@ -185,8 +188,8 @@ static void put_size(const struct e4l_populate *p, const struct node *n,
 }
 
 /*
- * Stores a device number: with 8 bits each for major and minor if possible,
- * otherwise in the new format.
+ * Stores a device number: in the old format if major and minor fit into 8 bits
+ * each, otherwise in the new format.
  */
 static void put_device(uint64_t rdev, uint32_t *block)
 {
@@ -227,7 +230,7 @@ static errcode_t put_content(struct e4l_populate *p, uint32_t id,
 	return 0;
 }
 
-/* Sets attributes that only ext4 sources have, and the fields of EA inodes. */
+/* Sets attributes that only ext4 has, and the fields of EA inodes. */
 static void put_extra(const struct e4l_populate *p, const struct node *n,
 		      struct ext2_inode_large *i, uint32_t *flags)
 {

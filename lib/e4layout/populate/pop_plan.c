@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The plan: the order of all items, and the inode numbers.  The plan depends
- * only on the names, sizes and attributes in the tree: the same tree results in
- * the same image, in whatever order the source was read.
+ * only on the names, sizes and attributes in the tree.  The same tree results
+ * in the same image, whatever the order in which the source was read.
  */
 #include "config.h"
 #include <errno.h>
@@ -28,14 +28,14 @@ static errcode_t hash(const struct e4l_populate *p, const struct node *n,
 			       sb->s_hash_seed, major, minor);
 }
 
-/* A child to sort.  The hash is enough to order most children. */
+/* A child to sort.  For most children, comparing the hashes is sufficient. */
 struct child {
 	uint32_t hash, id;
 };
 
 /*
- * Orders children with equal hashes as readdir(3) returns them, and children
- * without a hash by name.
+ * Orders children with equal hashes, or without hashes: by minor hash, then by
+ * name.
  */
 static int by_name(const struct e4l_populate *p, uint32_t a, uint32_t b)
 {
@@ -92,7 +92,10 @@ static errcode_t list_children(struct e4l_populate *p)
 	return 0;
 }
 
-/* Sorts the children of @dir; @c has space for them. */
+/*
+ * Sorts the children of @dir.  @c is a buffer for dir->n_child elements.  Fails
+ * if two children have the same name.
+ */
 static errcode_t sort_dir(struct e4l_populate *p, const struct node *dir,
 			  struct child *c)
 {
@@ -134,7 +137,10 @@ static errcode_t sort_children(struct e4l_populate *p)
 
 /* ----------------------------------------------------------------- the walk */
 
-/* Visits a child of @dir: sets the owner and the priority of its inode. */
+/*
+ * Visits the child @id of @dir: sets its link count, its priority, and the
+ * owner of its link group.
+ */
 static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
 {
 	struct node *n = &p->t->nodes.v[id];
@@ -287,7 +293,7 @@ static bool needs_ino(const struct node *n)
 	return stands(n) && !n->ino;
 }
 
-/* Finds an inode for @id only. */
+/* Assigns an inode to node @id alone, unless the node needs none. */
 static errcode_t assign_one(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t id)
 {
@@ -309,7 +315,9 @@ static bool is_own_child(const struct node *n)
 	return !S_ISDIR(n->mode) && needs_ino(n);
 }
 
-/* The number of inodes that a directory and its files still need. */
+/*
+ * Returns the number of inodes that a directory and the files in it still need.
+ */
 static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 {
 	const struct node *d = &p->t->nodes.v[dir];
@@ -321,9 +329,10 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 }
 
 /*
- * Counts the inodes of an image in which each directory and its files have
- * windows of their own.  With E4L_WINDOW_EXACT, they take the shortest
- * sufficient gap at the end of a partly used block, or else new blocks.
+ * Counts the inodes that an image needs if each directory and its files have
+ * windows of their own.  With E4L_WINDOW_EXACT, a directory and its files use
+ * the shortest sufficient gap at the end of a partly used block; if there is no
+ * such gap, they use new blocks.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {
@@ -354,7 +363,10 @@ static errcode_t count_roomy(struct e4l_populate *p)
 	return 0;
 }
 
-/* Assigns inodes to a directory and its files, contiguous if possible. */
+/*
+ * Assigns inodes to a directory and its files.  With E4L_WINDOW_EXACT, the
+ * inodes are contiguous if possible.
+ */
 static errcode_t assign_dir(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t dir)
 {
@@ -396,7 +408,10 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 	err = count_roomy(p);
 	if (err)
 		return err;
-	/* the root and lost+found are wanted, too, but already have inodes */
+	/*
+	 * wanted_inodes includes the root and lost+found, which already have
+	 * inodes
+	 */
 	p->stats.free_inodes = p->fs->super->s_free_inodes_count + 1 +
 			       !!p->lost_found;
 	if (p->wanted_inodes > p->stats.free_inodes)
@@ -428,7 +443,7 @@ static errcode_t index_inodes(struct e4l_populate *p)
 
 /* ------------------------------------------------------------- inode tables */
 
-/* Places the written part of each group's inode table. */
+/* Adds the written part of each group's inode table as an item. */
 static errcode_t place_tables(struct e4l_populate *p)
 {
 	uint32_t ipg = p->fs->super->s_inodes_per_group, last;

@@ -87,8 +87,8 @@ static errcode_t count(struct e4l_populate *p, enum e4l_quota_type type,
 struct file {
 	VEC(char) bytes;
 	uint32_t blocks;
-	uint32_t entries_block;	/* block that is being filled */
-	uint32_t entries;	/* number of entries in the block */
+	uint32_t entries_block;	/* block of entries that is being filled */
+	uint32_t entries;	/* number of entries in @entries_block */
 };
 
 static errcode_t add_block(struct file *f, uint32_t *ret)
@@ -102,7 +102,8 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 }
 
 /*
- * Finds the reference to the block of @id's entry; creates missing tree blocks.
+ * Finds the offset of the tree reference for the block of @id's entry; creates
+ * missing tree blocks.
  */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
 {
@@ -189,8 +190,8 @@ static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 }
 
 /*
- * Sets the content of the file @ino to @f.  The plan takes ownership of the
- * bytes.
+ * Sets the content of the quota inode @ino to @f, and frees its old blocks.
+ * The plan takes ownership of f->bytes.
  */
 static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 			     struct file *f)

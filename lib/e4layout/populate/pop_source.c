@@ -2,9 +2,8 @@
 /*
  * Reads the content of files.  Files of a source directory are opened by path
  * and read one by one.  Files of a device or an archive are read by position:
- * ranges are collected first, then read in the order of the source; one call
- * reads several nearby ranges, and all ranges are announced to the kernel
- * before.
+ * ranges are collected first, announced to the kernel, and then read in the
+ * order of the source.  One call reads several nearby ranges.
  */
 #include "config.h"
 #include <errno.h>
@@ -107,7 +106,7 @@ static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
 	return 0;
 }
 
-/* Reads from the file in the source directory. */
+/* Reads @len bytes at @at from @id's file in the source directory. */
 static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 			      size_t len, char *buf)
 {
@@ -125,8 +124,8 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 /* ------------------------------------------------------ sources by position */
 
 /*
- * Extends the previous range if the new range continues it, in the file and in
- * memory; otherwise, adds the new range.
+ * Adds a range to read.  If the range continues the previous range, in the
+ * source and in memory, extends the previous range instead.
  */
 static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 		      size_t len, char *buf)
@@ -150,8 +149,8 @@ static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 }
 
 /*
- * Adds the ranges of the stretches in [at, at + len), and zeroes the rest of
- * @buf.
+ * Adds the parts of the stretches in [at, at + len) as ranges to read, and
+ * zeroes the bytes of @buf between them.
  */
 static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 				const struct map *map, uint64_t at, size_t len,
@@ -194,7 +193,7 @@ static int by_place(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* How many of the sorted ranges from @r on one call reads. */
+/* Returns how many of the sorted ranges, from @r on, one call can read. */
 static size_t request_length(const struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {
@@ -211,7 +210,10 @@ static size_t request_length(const struct e4l_source *s,
 	return i;
 }
 
-/* Reads @n nearby ranges; false: a read failed or was short. */
+/*
+ * Reads @n nearby ranges with one call.  Returns false if the read failed or
+ * was short.
+ */
 static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 			 size_t n)
 {
@@ -265,7 +267,8 @@ struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 	size_t i;
 
 	/*
-	 * Check each file once: layers from one file have consecutive sources.
+	 * Check each data file once: layers from the same file have consecutive
+	 * sources.
 	 */
 	for (i = 0; i < t->sources.n && !any; i++)
 		any = !t->sources.v[i].by_path &&

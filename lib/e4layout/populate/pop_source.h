@@ -5,7 +5,10 @@
 
 #include "tree.h"
 
-/* A range of the source's data file to read into @buf, for @node. */
+/*
+ * A range of a source's data file that is to be read into @buf, as content of
+ * @node.
+ */
 struct e4l_source_range {
 	/* position in the source; ranges are sorted by source and position */
 	uint64_t pos;
@@ -20,8 +23,8 @@ struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
 	/*
-	 * node of the directory that is open as dir_fd, UINT32_MAX for a
-	 * directory without a node; 0: none
+	 * node of the directory that is open as dir_fd; UINT32_MAX if that
+	 * directory has no node; 0 if no directory is open
 	 */
 	uint32_t dir;
 	uint16_t dir_source;	/* source of the directory */
@@ -31,22 +34,23 @@ struct e4l_source {
 };
 
 /*
- * The sizes of reads that suit the devices from which content of @t is read by
- * position.
+ * Returns the sizes of reads that suit the devices from which content of @t is
+ * read by position.
  */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 
 /*
  * Reads @len bytes of @id's content at offset @at into @buf, with zeroes for
- * holes.  The buffer may be filled only by e4l_source_fetch().  Errors, with
- * the detail set in the tree: errno values, E4L_ET_FILE_SHRANK.
+ * holes and beyond the end.  @buf may be complete only after
+ * e4l_source_fetch().  Errors, with the detail set in the tree: errno values,
+ * E4L_ET_FILE_SHRANK.
  */
 errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 			  size_t len, char *buf);
 
 /*
- * Reads all ranges of e4l_source_want(), in the order of the data file.
- * Errors: as e4l_source_want().
+ * Reads all ranges that e4l_source_want() has noted, in the order of the
+ * source.  Errors: as e4l_source_want().
  */
 errcode_t e4l_source_fetch(struct e4l_source *s);
 

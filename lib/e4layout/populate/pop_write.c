@@ -2,12 +2,15 @@
 /*
  * Writes the planned image.  The items are in disk order.  A chunk is a
  * physically contiguous range of items of at most CHUNK_BYTES, and is written
- * by one call.  If the source is a directory, several threads fill a chunk in
- * parts, from the source and from the plan, and the thread that finishes the
- * last part writes the chunk.  If the source is a device or an archive, one
- * thread takes a batch of chunks and reads their content in the order of the
- * source.  Reads and writes overlap, many reads are in flight, each block is
- * written once, and the result does not depend on the order of the threads.
+ * by one call.
+ *
+ * If the source is a directory, several threads fill a chunk in parts, from the
+ * source and from the plan; the thread that finishes the last part writes the
+ * chunk.  If the source is a device or an archive, each thread takes a batch of
+ * chunks and reads their content in the order of the source.
+ *
+ * Reads and writes overlap, many reads are in flight, each block is written
+ * once, and the result does not depend on the order of the threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -27,23 +30,25 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* a batch uses as much memory as this number of threads without batches */
+/* a batch uses as much memory as this number of threads that fill parts */
 #define BATCH_THREADS	8
 
 struct chunk {
-	/* first block, and end of the parts taken so far */
+	/* first block, and end of the parts that threads have taken so far */
 	uint64_t pblk, end;
-	unsigned int busy;	/* number of threads that fill parts */
-	bool whole;		/* all parts are taken */
+	unsigned int busy;	/* number of threads that are filling parts */
+	bool whole;		/* threads have taken all parts */
 	bool in_use;
 	char *buf;
 };
 
-/* Work unit of a thread: the blocks [pblk, end), beginning inside an item. */
+/*
+ * Work unit of a thread: the blocks [pblk, end), which may begin inside @item.
+ */
 struct part {
 	struct chunk *chunk;
 	size_t item;
-	/* blocks of the first item that belong to earlier parts */
+	/* blocks of @item that belong to earlier parts */
 	uint32_t skip;
 	uint64_t pblk, end;
 };
@@ -76,14 +81,15 @@ struct writing {
 struct writer {
 	struct writing *w;
 	struct e4l_source source;
-	struct e4l_source now;	/* for content that is needed at once */
+	/* source for content that is needed immediately */
+	struct e4l_source now;
 };
 
 /* ------------------------------------------------------------- inode tables */
 
 /*
- * Reads a block of an inode table that mke2fs has written, and zeroes free
- * inodes.
+ * Reads a block of an inode table that mke2fs may have written, and zeroes the
+ * inodes that are not in use.
  */
 static errcode_t read_old_inodes(struct writer *me, uint64_t pblk,
 				 uint64_t first_ino, char *buf)
@@ -162,7 +168,7 @@ static void fill_blob(struct e4l_populate *p, uint32_t id, uint64_t at,
 	memset(buf + have, 0, len - have);
 }
 
-/* Tree blocks are one cluster apart. */
+/* Fills a part of the tree blocks of @map, which are one cluster apart. */
 static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 			   uint32_t skip, uint32_t len, char *buf)
 {
@@ -183,8 +189,8 @@ static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 }
 
 /*
- * Fills @buf with the blocks [skip, skip + len) of an item, or adds ranges to
- * read.
+ * Fills @buf with the blocks [skip, skip + len) of an item.  If the source is
+ * read by position, notes the ranges to read instead.
  */
 static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 		      uint32_t len, char *buf)
@@ -231,8 +237,8 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 /* ------------------------------------------------------- parts of the image */
 
 /*
- * Whether the next item continues at @end, inside the @size-aligned range of
- * @pblk.  Unused blocks of an allocated cluster do not end a chunk.
+ * Whether the next item begins at @end, or after the unused blocks of an
+ * allocated cluster, and in the same @size-aligned range as @pblk.
  */
 static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 		    unsigned int size)
@@ -246,7 +252,7 @@ static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 	       (i->pblk + w->skip) / blocks == pblk / blocks;
 }
 
-/* The chunk for the next part; NULL: no chunk is free. */
+/* Returns the chunk for the next part, or NULL if no chunk is free. */
 static struct chunk *find_chunk(struct writing *w)
 {
 	const struct item *i = &w->p->items.v[w->item];
@@ -268,7 +274,10 @@ static struct chunk *find_chunk(struct writing *w)
 	return NULL;
 }
 
-/* Takes the next part of the items, and detects the end of its chunk. */
+/*
+ * Takes the next part of the items.  If the part is the last one of chunk @c,
+ * sets c->whole.
+ */
 static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 {
 	const struct e4l_populate *p = w->p;
@@ -299,7 +308,10 @@ static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 		w->open = NULL;
 }
 
-/* Takes the next part; waits for a free chunk.  False: no parts are left. */
+/*
+ * Takes the next part.  If no chunk is free, waits for one.  Returns false if
+ * no parts are left or writing has failed.
+ */
 static bool next_part(struct writing *w, struct part *part)
 {
 	struct chunk *c;
@@ -375,7 +387,10 @@ static void account(struct writing *w, const struct chunk *c)
 		p->target.progress(w->done, w->total, p->target.priv);
 }
 
-/* Writes a filled chunk.  Drops the lock while writing. */
+/*
+ * Writes a filled chunk, unless there was an error.  Releases the lock while
+ * writing.
+ */
 static void finish_chunk(struct writing *w, const struct chunk *c)
 {
 	errcode_t err;
@@ -390,7 +405,9 @@ static void finish_chunk(struct writing *w, const struct chunk *c)
 	account(w, c);
 }
 
-/* Ends a part.  The last part of a chunk starts the write. */
+/*
+ * Ends a part.  If no other part of the chunk is unfinished, writes the chunk.
+ */
 static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
 {
 	if (!w->err)
@@ -428,7 +445,10 @@ static void *write_parts(void *arg)
 
 /* ------------------------------------------------------------------ batches */
 
-/* Takes as many chunks as fit; false: no chunks are left. */
+/*
+ * Takes as many chunks as fit into the batch.  Returns false if no chunks are
+ * left.
+ */
 static bool next_batch(struct writing *w, struct batch *b)
 {
 	const struct e4l_populate *p = w->p;
@@ -515,14 +535,17 @@ static bool make_bufs(struct writing *w, size_t bytes)
 	return true;
 }
 
-/* Uses many threads that fill parts of chunks: small files cause many waits. */
+/*
+ * Uses many threads that fill parts of chunks, because each small file causes a
+ * thread to wait.
+ */
 static errcode_t run_parts(struct writing *w, unsigned int threads)
 {
 	unsigned int i;
 
 	/*
-	 * half as many chunks as threads: some chunks are written while others
-	 * are filled
+	 * half as many chunks as threads, so that some chunks are written while
+	 * others are filled
 	 */
 	w->n_chunks = (threads + 1) / 2;
 	w->part_bytes = PART_BYTES;
@@ -533,7 +556,10 @@ static errcode_t run_parts(struct writing *w, unsigned int threads)
 	return run_threads(w, threads, write_parts);
 }
 
-/* Uses few threads with many chunks each: larger batches cause fewer reads. */
+/*
+ * Uses few threads with many chunks each, because larger batches cause fewer
+ * reads.
+ */
 static errcode_t run_batches(struct writing *w, unsigned int threads)
 {
 	unsigned int n = (threads + BATCH_THREADS - 1) / BATCH_THREADS;

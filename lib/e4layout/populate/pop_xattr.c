@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Extended attributes: stored in the inode if there is space, then in a block,
- * which up to 1024 inodes with the same attributes share, then (with ea_inode)
- * in EA inodes.  Formats: Documentation/filesystems/ext4/attributes.rst in
- * Linux.
+ * Extended attributes.  An attribute is stored in the inode if there is space.
+ * Otherwise it is stored in a block, which up to 1024 inodes with the same
+ * attributes share.  If the block has no space for the value, and the
+ * filesystem has ea_inode, the value is stored in an EA inode.  Formats:
+ * Documentation/filesystems/ext4/attributes.rst in Linux.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #define MAX_REFS	EXT2_EXT_ATTR_REFCOUNT_MAX
 #define END_BYTES	4	/* four zero bytes after the last entry */
-/* index of "system."; the name "data" is inline content */
+/* index of the prefix "system."; inline content is in "system.data" */
 #define DATA_INDEX	7
 
 enum where { IN_INODE, IN_BLOCK, IN_EA_INODE, NOWHERE };
@@ -35,7 +36,10 @@ static unsigned int entry_bytes(unsigned int name_len)
 	return EXT2_EXT_ATTR_LEN(name_len);
 }
 
-/* Bytes for entries and values in the inode; 0: the inode has no such area. */
+/*
+ * Returns the number of bytes for entries and values in the inode; 0 if the
+ * inode has no attribute area.
+ */
 static unsigned int inode_space(const struct e4l_populate *p)
 {
 	unsigned int fixed = EXT2_GOOD_OLD_INODE_SIZE + p->extra_isize +
@@ -116,7 +120,11 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 	return 0;
 }
 
-/* With EA inodes, only names and entries need space in the block. */
+/*
+ * Returns the error for attributes that do not fit.  With EA inodes, values
+ * need no space in the block, so only the number of attributes can be too
+ * large.
+ */
 static errcode_t no_room(const struct e4l_populate *p)
 {
 	return ext2fs_has_feature_ea_inode(p->fs->super) ?
@@ -173,7 +181,6 @@ errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id)
 	return 0;
 }
 
-/* 0: not even the entry of inline data fits; else the space plus 1 */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n)
 {
@@ -212,7 +219,10 @@ static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,
 	return e;
 }
 
-/* The hash of an entry: its name and its stored value. */
+/*
+ * Returns the hash of an entry's name and of its value, if the value is stored
+ * with the entry.
+ */
 static uint32_t hash_entry(const struct ext2_ext_attr_entry *e,
 			   const char *name, const char *value, uint32_t len)
 {
@@ -245,7 +255,7 @@ static int in_block_order(const void *a, const void *b)
 	return memcmp(x->name, y->name, x->rec.name_len);
 }
 
-/* Writes an entry of a block.  Returns the entry's hash. */
+/* Writes an entry to an attribute block.  Returns the entry's hash. */
 static uint32_t put_sorted(const struct e4l_populate *p, struct area *a,
 			   const struct sorted *s)
 {

@@ -64,7 +64,7 @@ static errcode_t check_fs(struct e4l_populate *p, struct root *root)
 	return 0;
 }
 
-/* The number of free blocks in the range, which lies in one group. */
+/* Returns the number of free blocks from @from to @last. */
 static uint64_t free_blocks(ext2_filsys fs, blk64_t from, blk64_t last)
 {
 	uint64_t n = 0;
@@ -82,7 +82,7 @@ static uint64_t free_blocks(ext2_filsys fs, blk64_t from, blk64_t last)
 }
 
 /*
- * Corrects wrong counts of mke2fs: with -E packed_meta_blocks, mke2fs also
+ * Corrects counts of free blocks: with -E packed_meta_blocks, mke2fs also
  * subtracts blocks in group 0 from the counts of other groups.
  */
 static void count_free_blocks(ext2_filsys fs)
@@ -113,8 +113,8 @@ static int drop_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 }
 
 /*
- * Frees the directory blocks that mke2fs allocated; the plan allocates new
- * blocks.
+ * Frees the blocks that mke2fs allocated to a directory.  The plan allocates
+ * other blocks.
  */
 static errcode_t drop_blocks(struct e4l_populate *p, ext2_ino_t ino)
 {
@@ -183,8 +183,9 @@ static void no_later_than(uint64_t *time, uint64_t latest)
 }
 
 /*
- * Makes times reproducible: status change and access times depend on copying
- * and reading, so the modification time replaces them.
+ * Makes times reproducible.  Access times and status change times depend on
+ * copying and reading, so they are replaced by the modification time.  Limits
+ * times to the time of the image.
  */
 static void clamp_times(struct e4l_populate *p)
 {
@@ -233,7 +234,7 @@ static errcode_t check_tree(struct e4l_populate *p)
 	return 0;
 }
 
-/* Counts files whose times do not fit into the inode. */
+/* Counts a file whose times do not fit into the inode. */
 static void count_times(struct e4l_populate *p, const struct node *n)
 {
 	const uint64_t times[] = { n->mtime, n->atime, n->ctime };
@@ -339,8 +340,8 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 	err = e4l_pop_write(p);
 	if (!err) {
 		/*
-		 * the cache of libext2fs may have old versions of inodes that
-		 * were written directly
+		 * inodes were written directly: libext2fs may have old versions
+		 * in its cache
 		 */
 		if (p->fs->icache)
 			ext2fs_free_inode_cache(p->fs->icache);
@@ -357,8 +358,8 @@ void e4l_populate_get_stats(const struct e4l_populate *p,
 }
 
 /*
- * Removes nodes that planning added from the tree, so that the tree can be used
- * again.
+ * Undoes the changes of planning: removes added nodes and resets planned
+ * members, so that the tree can be planned again.
  */
 static void restore_tree(struct e4l_populate *p)
 {

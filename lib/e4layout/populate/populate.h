@@ -24,11 +24,11 @@
 
 /* The content of a range of blocks in the image. */
 enum item_kind {
-	ITEM_FILE,		/* ref: node with one run */
-	ITEM_SEG,		/* ref: seg */
+	ITEM_FILE,		/* ref: node of a file with one run of blocks */
+	ITEM_SEG,		/* ref: index of a struct seg */
 	ITEM_DIR,		/* ref: node */
 	ITEM_SYMLINK,		/* ref: node */
-	ITEM_TREE,		/* ref: map; extent tree blocks */
+	ITEM_TREE,		/* ref: map whose extent tree has the blocks */
 	ITEM_XATTR,		/* ref: xplace */
 	ITEM_BLOB,		/* ref: node */
 	ITEM_ITABLE,		/* ref: group */
@@ -47,15 +47,17 @@ struct blob {
 	char *owned;		/* to be freed, or NULL */
 };
 
-/* The block in which an attribute set is stored for up to 1024 inodes. */
+/* Where an attribute set is stored, for up to 1024 inodes with this set. */
 struct xplace {
 	uint32_t set;
 	uint32_t refs;
-	uint64_t pblk;		/* 0: all attributes are in the inodes */
+	/* attribute block; 0: all attributes are in the inodes */
+	uint64_t pblk;
 	uint32_t ea_node;	/* node of the first EA inode */
 	uint32_t ea_inodes;
 	uint64_t ea_blocks;	/* blocks of EA inodes that count for quota */
-	uint16_t in_inode; /* bytes in the inode, without the magic number */
+	/* bytes used in the inode, without the magic number */
+	uint16_t in_inode;
 };
 
 struct free_run {
@@ -84,12 +86,12 @@ struct e4l_populate {
 	uint32_t lost_found;		/* node of lost+found; 0: none */
 	uint32_t lost_found_blocks;
 
-	uint32_t *order;		/* children of all directories */
+	uint32_t *order; /* nodes of the children of all directories */
 	VEC(uint32_t) dirs;		/* in the order of the walk */
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;
-	uint8_t *old;			/* [inode]: in use before the plan */
+	uint8_t *old; /* [inode number]: in use before the plan */
 	ext2_ino_t max_old;
 	uint32_t first_hidden;		/* first node without a name */
 	/* first map and first extra that the plan added */
@@ -98,11 +100,13 @@ struct e4l_populate {
 	VEC(struct item) items;
 	VEC(struct seg) segs;
 	VEC(struct xplace) xplaces;
-	uint32_t *xplace_of;		/* [set]: xplace that is being filled */
+	/* [set]: xplace for the next inodes with this set */
+	uint32_t *xplace_of;
 	VEC(struct blob) blobs;
 
 	VEC(struct free_run) runs;
-	uint64_t *longest; /* binary tree: maximum length of the runs below */
+	/* binary tree over @runs: maximum length below each node */
+	uint64_t *longest;
 	uint32_t leaves;		/* number of leaves in @longest */
 	uint64_t taken, wanted;		/* in blocks */
 	uint64_t wanted_inodes;
@@ -110,7 +114,7 @@ struct e4l_populate {
 	struct e4l_populate_stats stats;
 };
 
-/* True for the node that represents an inode, false for another name. */
+/* Whether the node represents its inode: false for each additional name. */
 static inline bool stands(const struct node *n)
 {
 	return !(n->flags & NODE_ALIAS);
@@ -141,24 +145,24 @@ errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 			   uint32_t len, char *buf);
 /*
- * Stores a directory's entries in @bytes bytes of an inode.  False: they do not
- * fit.
+ * Stores a directory's entries in @buf, @bytes bytes of an inode, unless @buf
+ * is NULL.  Returns false if the entries do not fit.
  */
 bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 			unsigned int bytes);
 
 /* pop_inode.c */
-/* The number of extents of @n consecutive runs. */
+/* Returns the number of extents that the @n runs @seg need. */
 uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n);
 /* Builds the extent tree of @map: the root, and map->n_tree blocks. */
 errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 			    char *root, char *blocks);
-/* The number of sectors in i_blocks of @n. */
+/* Returns the number of 512-byte sectors for i_blocks of @n. */
 uint64_t e4l_pop_inode_sectors(const struct e4l_populate *p,
 			       const struct node *n);
 /*
- * Writes the inode of @id to @buf, which has isize zero bytes.  @content:
- * inline data.
+ * Writes the inode of @id to @buf, which must have isize zero bytes.  @content:
+ * content of a file with inline data.
  */
 errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 			     const char *content, char *buf);
@@ -166,14 +170,17 @@ errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 /* pop_xattr.c */
 /* Decides where @id's attributes are stored; may add nodes of EA inodes. */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
-/* Bytes for inline data in the inode after i_block, plus 1; 0: none. */
+/*
+ * Returns the number of bytes for inline data in the inode after i_block, plus
+ * 1.  Returns 0 if not even an empty entry for inline data fits.
+ */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);
 errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
 				   char *buf);
 /*
- * @area: the attribute area of @n's inode; @data: inline data after the first
- * 60 bytes.
+ * Fills @area, the attribute area of @n's inode.  @data: inline data after the
+ * first 60 bytes.
  */
 void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 			char *area, unsigned int area_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tree of which an image is made: nodes and names. */
+/* The tree from which an image is made: nodes and names. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +45,9 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
 
 #define LEAST_SEC (-(1LL << 31))
 /*
- * ext4 has two bits for the epoch.  e2fsck treats times of epoch 3 (2310-04-04
- * to 2378) as times before 1970 that an old kernel has written, and changes
- * them.
+ * ext4 has two bits for the epoch.  e2fsck assumes that times of epoch 3
+ * (2310-04-04 to 2378) are times before 1970 that an old kernel has written,
+ * and changes them.
  */
 #define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
@@ -134,7 +134,8 @@ static bool is_mode(uint32_t mode)
 
 /*
  * Whether the stretches are in order and inside the file.  Files of ext4
- * sources may have stretches beyond the end: the metadata of fs-verity.
+ * sources may have stretches beyond the end of the file, with the metadata of
+ * fs-verity.
  */
 static bool are_in_file(const struct e4l_entry *e)
 {
@@ -153,7 +154,7 @@ static bool are_in_file(const struct e4l_entry *e)
 	return true;
 }
 
-/* Sets all members of @n except its name and its place in the tree. */
+/* Sets all members of @n except its name and its parent. */
 static errcode_t describe(struct e4l_tree *t, struct node *n,
 			  const struct e4l_entry *e)
 {
@@ -247,7 +248,10 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-/* Makes @n the only name of its inode. */
+/*
+ * Removes @n from its link group: @n becomes the only name of an inode of its
+ * own.
+ */
 static void leave_group(struct e4l_tree *t, struct node *n)
 {
 	if (!(n->flags & NODE_GROUPED))
@@ -292,7 +296,10 @@ void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
 	t->has_removed = true;
 }
 
-/* A directory precedes its entries: one pass finds all entries. */
+/*
+ * One pass is sufficient, because the node of a directory precedes the nodes of
+ * its entries.
+ */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 {
 	uint32_t *moved, kept = E4L_TREE_ROOT, i;
@@ -324,7 +331,8 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 }
 
 /*
- * Stores the source path of @id, which then does not depend on the node's name.
+ * Stores the path of @id in its source, so that the path does not depend on the
+ * name of the node.
  */
 static errcode_t keep_path(struct e4l_tree *t, uint32_t id)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tree: the content of a planned image, in memory, in a compact form.  Nodes
- * are identified by their index; 1 is the root, 0 means none.
+ * tree: the content of a future image, in memory, in a compact form.  Nodes are
+ * identified by their index; 1 is the root, 0 means no node.
  */
 #ifndef E4L_TREE_H
 #define E4L_TREE_H
@@ -21,7 +21,8 @@
 #define NODE_INDEXED	0x08	/* directory with an htree */
 #define NODE_BLOB	0x10	/* content in memory */
 #define NODE_EA_INODE	0x20	/* value of an extended attribute */
-#define NODE_PLACED	0x40	/* xattr is an xplace, not a set */
+/* @xattr is the index of an xplace, not of a set */
+#define NODE_PLACED	0x40
 #define NODE_REMOVED	0x80	/* to be deleted by e4l_tree_drop_removed() */
 
 #define PRIORITY_NONE	INT16_MIN
@@ -30,15 +31,19 @@ struct node {
 	uint64_t size;
 	uint64_t mtime, atime, ctime;	/* see e4l_pack_time() */
 	/*
-	 * The content: a position in a source's data or, for a source
-	 * directory, the path in the arena (0: the node's own path); a blob's
-	 * number; a symlink's target in the arena; a device number.
+	 * Depends on the type of the node:
+	 *  - regular file: position in the source's data; if the source is a
+	 *    directory, path in the arena, or 0 for the node's own path; with
+	 *    NODE_BLOB, index of the blob;
+	 *  - symbolic link: target in the arena;
+	 *  - device: device number.
 	 */
 	uint64_t pos;
 	uint64_t pblk;	/* first block of the content if it is one run */
 	uint32_t name;		/* in the arena */
 	uint32_t parent;
-	uint32_t child;	/* directory: first child in order[]; else link group */
+	/* directory: index of its first child in order[]; others: link group */
+	uint32_t child;
 	uint32_t n_child;
 	union {
 		uint32_t hash;	/* hash of the name, after planning */
@@ -47,8 +52,9 @@ struct node {
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
-	uint32_t xattr;		/* attribute set; after planning, its xplace */
-	uint32_t map;		/* index of a struct map; 0: one run of data */
+	/* index of the attribute set or xplace: see NODE_PLACED */
+	uint32_t xattr;
+	uint32_t map; /* index of a struct map; 0: the content is one run */
 	uint32_t extra;		/* index of a struct extra; 0: none */
 	uint16_t mode;
 	int16_t priority;
@@ -71,7 +77,10 @@ struct seg {
 	bool unwritten;
 };
 
-/* For a file that is not one run: its stretches in the source, and its runs. */
+/*
+ * The stretches in the source, and the runs in the image, of a file whose
+ * content is not one run.
+ */
 struct map {
 	uint32_t stretch, n_stretch;
 	uint32_t seg, n_seg;
@@ -87,7 +96,7 @@ struct link_group {
 	uint32_t changed;	/* index in e4l_tree.changed; 0: unchanged */
 };
 
-/* Where the content of a layer's files is. */
+/* The source of the content of a layer's files. */
 struct source {
 	int fd;			/* directory, or file with the data; -1: none */
 	bool by_path;	/* the source is a directory; the tree owns fd */
@@ -99,11 +108,11 @@ struct source {
  * A set of extended attributes, which inodes may share: see e4l_tree_intern().
  */
 struct xset {
-	size_t at, len;		/* the records in xbytes */
+	size_t at, len; /* position and length of the records in xbytes */
 	uint64_t hash;
 };
 
-/* One attribute in a set; the name and the value follow. */
+/* An attribute in a set.  Its name and its value follow in xbytes. */
 struct xrecord {
 	uint32_t value_len;
 	uint8_t index;		/* EXT4_XATTR_INDEX_* */
@@ -120,7 +129,7 @@ struct e4l_tree {
 	VEC(struct map) maps;
 	VEC(struct extra) extras;
 	VEC(struct link_group) groups;
-	VEC(struct node) changed; /* inodes: see e4l_tree_share_changes() */
+	VEC(struct node) changed; /* see e4l_tree_change() */
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
 	uint32_t *set_table;		/* hash table of set indexes */
@@ -129,15 +138,15 @@ struct e4l_tree {
 	uint32_t *name_table;
 	size_t name_mask, named;
 	bool has_removed;
-	/* one per layer; the last is the current layer's */
+	/* one per layer, the current layer's last */
 	VEC(struct source) sources;
-	uint32_t base;			/* the layer's directory */
+	uint32_t base; /* node of the current layer's directory */
 	struct node missing; /* template for directories that a layer lacks */
-	VEC(uint32_t) hidden, emptied;	/* the layer's whiteouts */
+	VEC(uint32_t) hidden, emptied;	/* whiteouts of the current layer */
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
-	uint32_t where_name; /* name of the failure's source, in the arena */
+	uint32_t where_name; /* source of the last failure, in the arena */
 };
 
 /* Reserves @more elements of @size bytes; keeps the existing elements. */
@@ -157,7 +166,10 @@ bool e4l_time_is_marked(uint64_t packed);
 int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);
 
-/* Finds or adds the set of @n attributes; *@set is 0 for no attributes. */
+/*
+ * Finds or adds the set of @n attributes.  Sets *@set to its index, or to 0 if
+ * there are no attributes.
+ */
 errcode_t e4l_tree_intern(struct e4l_tree *t,
 			  const struct e4l_tree_xattr *attrs,
 			  size_t n, uint32_t *set);
@@ -168,14 +180,13 @@ bool e4l_tree_stores_xattr(const char *name);
 /* Enlarges the hash table of sets. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);
 
-/*
- * Reads the record at @at in xbytes.  Returns the position of the next record.
- */
+/* Reads the record at @at in xbytes.  Returns the position after the record. */
 size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 		       const char **name, const char **value);
 
 /*
- * Appends bytes to the arena, with a terminating zero.  *@at is their position.
+ * Appends bytes to the arena, with a terminating zero, and sets *@at to their
+ * position.
  */
 errcode_t e4l_tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
 			uint32_t *at);
@@ -186,7 +197,10 @@ static inline bool e4l_tree_has(const struct e4l_tree *t, uint32_t id)
 	return id >= E4L_TREE_ROOT && id < t->nodes.n;
 }
 
-/* Adds a directory that a layer lacks. */
+/*
+ * Adds a directory that is missing in the layer, with the attributes @missing
+ * of struct e4l_layer.
+ */
 errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
 			    const char *name, size_t len, uint32_t *id);
 
@@ -194,17 +208,23 @@ errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);
 
-/* Writes the path of @node, relative to the root, to @buf.  False: too long. */
+/*
+ * Writes the path of @node, relative to the root, to @buf.  Returns false if
+ * the path is too long.
+ */
 bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
 		   size_t size);
 
 /*
- * The path of @node, relative to the root, of any length; must be freed.  NULL:
- * ENOMEM.
+ * Returns the path of @node, relative to the root, of any length, which must be
+ * freed.  Returns NULL if memory is short.
  */
 char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
 
-/* The path of @node in its source; must be freed.  NULL: ENOMEM. */
+/*
+ * Returns the path of @node in its source, which must be freed.  Returns NULL
+ * if memory is short.
+ */
 char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
 
 /*
@@ -213,19 +233,29 @@ char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
  */
 int e4l_tree_open_dir(int root, char *path, int flags);
 
-/* Deletes removed nodes and all nodes below them; renumbers the other nodes. */
+/*
+ * Deletes removed nodes and all nodes below them; renumbers the remaining
+ * nodes.
+ */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 
 /*
- * Returns the node where a change to the inode of @id is made: its own node or,
- * if it has several names, a node that represents all of them.  Errors: ENOMEM.
+ * Sets *@ret to the node that must be changed to change the inode of @id: the
+ * node itself or, if the inode has several names, a node in @changed that
+ * represents all of them.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 
-/* Applies the changes of shared inodes to all of their names. */
+/*
+ * Copies the changed members of inodes with several names from @changed to all
+ * nodes with these names.
+ */
 void e4l_tree_share_changes(struct e4l_tree *t);
 
-/* Sets the detail of a failure: @name in @node, or @node if @name is NULL. */
+/*
+ * Sets the detail of a failure, and returns @err.  The failure concerns the
+ * entry @name of the directory @node or, if @name is NULL, @node itself.
+ */
 errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 			const char *name, size_t name_len);
 
@@ -237,19 +267,19 @@ static inline struct source *tree_source(const struct e4l_tree *t)
 	return &t->sources.v[t->sources.n - 1];
 }
 
-/* The number of the current layer, from 0. */
+/* Returns the number of the current layer, counted from 0. */
 static inline uint32_t tree_layer(const struct e4l_tree *t)
 {
 	return t->sources.n - 1;
 }
 
-/* Whether names of an earlier layer may exist. */
+/* Whether the tree may have names of an earlier layer. */
 static inline bool tree_is_merged(const struct e4l_tree *t)
 {
 	return tree_layer(t) > 0;
 }
 
-/* The node that represents @node's inode. */
+/* Returns the node that represents @node's inode. */
 static inline uint32_t tree_owner(const struct e4l_tree *t, uint32_t node)
 {
 	const struct node *n = &t->nodes.v[node];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Loads a tree from a directory.  Each thread reads one directory at a time,
- * and its inodes in ascending order, which is the order on disk of most
- * filesystems.
+ * and reads the inodes of the directory in ascending order, which is their
+ * order on disk in most filesystems.
  */
 #include "config.h"
 #include <dirent.h>
@@ -26,13 +26,14 @@
 			   E4L_DIR_OVERLAID)
 #define LIST_BYTES	65536	/* XATTR_LIST_MAX and XATTR_SIZE_MAX in Linux */
 /*
- * The kernel allocates a buffer of the offered size; a small size is enough for
- * nearly all values.
+ * The kernel allocates a buffer of the requested size; a small size is
+ * sufficient for nearly all values.
  */
 #define SHORT_BYTES	1024
 
 /*
- * An inode with several names, and the node of the first name that was found.
+ * An inode of the source with several names, and the node of the name that was
+ * found first.
  */
 struct known {
 	dev_t dev;
@@ -49,7 +50,7 @@ struct walk {
 	VEC(uint32_t) todo;	/* directories to read */
 	unsigned int busy;	/* threads that may add directories to @todo */
 	errcode_t err;
-	bool merges;		/* the tree may already have the names */
+	bool merges; /* the tree may already have entries of earlier layers */
 	struct known *known;
 	size_t n_known, mask;
 };
@@ -109,7 +110,10 @@ static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 	if (fd < 0)
 		return errno;
 	me->stretches.n = 0;
-	/* allocate in any case: NULL would mean no holes */
+	/*
+	 * allocate even if there is no data: NULL would mean a file without
+	 * holes
+	 */
 	err = vec_room(&me->stretches, 1);
 	while (!err && hole < size) {
 		data = lseek(fd, hole, SEEK_DATA);
@@ -158,7 +162,10 @@ static errcode_t read_value(struct walker *me, const char *name,
 	x = &me->xattrs.v[me->xattrs.n++];
 	*x = (struct e4l_tree_xattr) {
 		.name = attr, .size = len,
-		/* pointers are offsets until the array is complete */
+		/*
+		 * an offset: read_xattrs() makes it a pointer when all values
+		 * are read
+		 */
 		.value = (void *)me->values.n,
 	};
 	me->values.n += len;
@@ -166,8 +173,8 @@ static errcode_t read_value(struct walker *me, const char *name,
 }
 
 /*
- * Reads only attributes that the image can store: reading other attributes may
- * fail.
+ * Reads the attributes of @name that the image can store.  Skips other
+ * attributes, because reading them may fail.
  */
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
@@ -199,7 +206,9 @@ static struct e4l_time time_of(const struct statx_timestamp *t)
 	return (struct e4l_time) { .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
 }
 
-/* Describes the inode @name of the working directory. */
+/*
+ * Fills in @e with the attributes of the file @name in the working directory.
+ */
 static errcode_t describe(struct walker *me, const char *name,
 			  const struct stat *st, const struct statx *stx,
 			  struct e4l_entry *e)
@@ -234,7 +243,10 @@ static errcode_t describe(struct walker *me, const char *name,
 	return err;
 }
 
-/* Adds @name.  If the walk merges layers, replaces an entry of that name. */
+/*
+ * Adds @name to the directory @dir.  If the walk merges layers, replaces an
+ * existing entry of this name.
+ */
 static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
 			  size_t len, const struct e4l_entry *e, uint32_t *id)
 {
@@ -255,8 +267,8 @@ static errcode_t link_name(struct walk *w, uint32_t dir, const char *name,
 }
 
 /*
- * Adds an inode of the directory @dir; the lock is held.  @enters: a
- * directory's content is added, too.
+ * Adds the entry @name to the directory @dir.  The caller holds the lock.
+ * @enters: if the entry is a directory, its content will be added, too.
  */
 static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 			    const struct stat *st, const struct e4l_entry *e,
@@ -325,8 +337,8 @@ static bool is_excluded(const struct walk *w, const char *name,
 }
 
 /*
- * Whether the inode belongs to another filesystem, or is a mount point of the
- * same filesystem.
+ * Whether E4L_DIR_ONE_FS is set, and the inode belongs to another filesystem or
+ * is a mount point of the same filesystem.
  */
 static bool is_mounted_on(const struct walk *w, const struct stat *st,
 			  const struct statx *stx)
@@ -407,9 +419,9 @@ static errcode_t list(struct walker *me, int fd)
 }
 
 /*
- * Whether the kernel lacks the key of an encrypted directory and returns
- * encoded names.  Keys of version 1 policies may be in a process keyring, which
- * the kernel does not report.
+ * Whether the kernel lacks the key of an encrypted directory, so that it
+ * returns encoded names.  Returns false for version 1 policies: their keys may
+ * be in a process keyring, which the kernel does not report.
  */
 static bool is_locked(int fd)
 {
@@ -434,7 +446,10 @@ static bool is_locked(int fd)
 	       key.status != FSCRYPT_KEY_STATUS_PRESENT;
 }
 
-/* Lists the entries of a directory if its names are readable. */
+/*
+ * Lists the names in a directory.  Fails with E4L_ET_LOCKED if the kernel
+ * returns encoded names.
+ */
 static errcode_t list_readable(struct walker *me, int fd)
 {
 	bool locked = is_locked(fd);
@@ -504,8 +519,8 @@ static void *walk_thread(void *arg)
 	uint32_t dir;
 
 	/*
-	 * With its own working directory, a thread can use file names instead
-	 * of paths.
+	 * A thread with its own working directory can use file names instead of
+	 * paths.
 	 */
 	if (!me || unshare(CLONE_FS)) {
 		fail(w, me ? errno : ENOMEM, 0, NULL, NULL);

@@ -6,22 +6,23 @@
 #include <e4layout/tree.h>
 
 /*
- * Adds @name, or replaces the entry of that name.  A directory that replaces a
- * directory keeps its entries; any other replaced entry is removed as by
- * e4l_tree_remove().
+ * Adds the entry @name.  If @parent already has an entry of this name, replaces
+ * it.  If both are directories, the entries below the directory stay.  If
+ * neither is a directory, only this name changes; other names of the old file
+ * stay.  Otherwise, removes the old entry as e4l_tree_remove() does.
  */
 errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Sets *@id to the entry at @path from the root, or to 0.  Symbolic links are
- * not followed.  Errors: ENOMEM.
+ * Sets *@id to the entry at @path, which begins at the root, or to 0 if there
+ * is no such entry.  Symbolic links are not followed.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path,
 			     uint32_t *id);
 
 /*
- * Removes a name, which must not be the root, and all entries below it.  Other
+ * Removes a name and all entries below it; the root cannot be removed.  Other
  * names of the same file stay.  Planning renumbers the remaining entries.
  */
 void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
@@ -45,16 +46,17 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size);
 
 
 /*
- * Describes an entry: mode, owner, size, modification time, and a symbolic
- * link's target or a device's number.  Pointers are valid until the tree
+ * Fills in *@entry: mode, owner, size, modification time, and the target of a
+ * symbolic link or the number of a device.  Pointers are valid until the tree
  * changes.
  */
 errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
 		       struct e4l_entry *entry);
 
 /*
- * Change the owner and group, or the modification time, of an entry and of all
- * its other names.  Errors: ENOMEM.
+ * e4l_tree_set_owner() changes the owner and group, and e4l_tree_set_mtime()
+ * the modification time, of an entry and of all its other names.  Errors:
+ * ENOMEM.
  */
 errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			     uint32_t gid);
@@ -68,27 +70,30 @@ errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
 errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
 
 /*
- * Sets an attribute of an entry, or removes it if the value is empty.  Errors:
- * the errors of e4l_tree_add() for attributes.
+ * Sets an extended attribute of an entry and of all its other names.  If the
+ * value is empty, removes the attribute.  Errors: the errors of e4l_tree_add()
+ * for attributes.
  */
 errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x);
 
 /*
- * Adds EXT4_*_FL flags to an entry and all its other names.  @crtime is the
- * creation time of an entry that has none.  Errors: ENOMEM.
+ * Adds EXT4_*_FL flags to an entry and all its other names.  @crtime becomes
+ * the creation time if the entry has none.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_add_flags(struct e4l_tree *t, uint32_t id, uint32_t flags,
 			     const struct e4l_time *crtime);
 uint32_t e4l_tree_flags(const struct e4l_tree *t, uint32_t id);
 
-/* Returns the next name of a regular file after @id; 0: there is none. */
+/*
+ * Returns the next entry after @id that is a regular file; 0 if there is none.
+ */
 uint32_t e4l_tree_next_file(const struct e4l_tree *t, uint32_t id);
 
 /*
- * Reads @len bytes of a regular file from the byte @at on, with zeroes for holes
- * and beyond the end.  Errors: errno values, E4L_ET_FILE_SHRANK, with the path
- * in e4l_tree_where().
+ * Reads @len bytes of a regular file from byte @at on, with zeroes for holes
+ * and beyond the end of the file.  Errors: errno values, E4L_ET_FILE_SHRANK;
+ * e4l_tree_where() is then the path.
  */
 errcode_t e4l_tree_read(struct e4l_tree *t, uint32_t id, uint64_t at,
 			size_t len, char *buf);
@@ -98,24 +103,28 @@ void e4l_tree_drop_xattrs(struct e4l_tree *t);
 
 /*
  * Reads the tunables of the future image.  The caller frees *@ret with
- * e4l_tunables_free().  Errors, with *@ret NULL: the errors of
- * e4l_tunables_parse(), if the tunables of the source are damaged.
+ * e4l_tunables_free().  If the tunables of the source are damaged, returns an
+ * error of e4l_tunables_parse() and sets *@ret to NULL.
  */
 errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
 				struct e4l_tunables **ret);
 
-/* The number of entries, including other names and removed entries. */
+/*
+ * Returns the number of entries, including additional names and removed
+ * entries.
+ */
 uint32_t e4l_tree_entries(const struct e4l_tree *t);
 
 /*
- * The extended attribute of the last failure; "list" if the names of the
- * attributes could not be read; "" if the failure has no attribute.
+ * Returns the name of the extended attribute that the last failure concerns;
+ * "list" if the names of the attributes could not be read; "" if the failure
+ * concerns no attribute.
  */
 const char *e4l_tree_attribute(const struct e4l_tree *t);
 
 /*
- * The name of the layer that e4l_tree_where() refers to; NULL: the layer has
- * none.
+ * Returns the name of the layer that the last failure concerns, or NULL if the
+ * layer has no name.
  */
 const char *e4l_tree_where_source(const struct e4l_tree *t);
 

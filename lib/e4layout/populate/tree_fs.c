@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Loads a tree from another ext4 filesystem, including attributes that only
- * ext4 has.  Content is not read; the nodes refer to its position on the
- * device.
+ * ext4 has.  Does not read the content of files; the nodes have its position on
+ * the device.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "e4layout/format/dir_block.h"
 #include "tree.h"
 
-/* Flags that are properties of a file, not of its storage. */
+/* Flags that describe a file, and not how it is stored. */
 #define KEPT_FLAGS (EXT2_SYNC_FL | EXT2_IMMUTABLE_FL | EXT2_APPEND_FL |	\
 		    EXT2_NODUMP_FL | EXT2_NOATIME_FL | EXT3_JOURNAL_DATA_FL | \
 		    EXT2_NOTAIL_FL | EXT2_DIRSYNC_FL | EXT2_TOPDIR_FL |	\
@@ -37,9 +37,12 @@ struct load {
 	uint32_t dir;			/* node of the current directory */
 	errcode_t err;
 	VEC(struct todo) todo;
-	uint32_t *known;		/* [inode]: its node */
+	uint32_t *known;		/* [inode number]: node, or 0 */
 	const struct e4l_load_damage *damage;
-	/* blocks with several owners; a file with such a block is damaged */
+	/*
+	 * all blocks of the inodes in damage->sharing; a file with such a block
+	 * counts as damaged; NULL without @damage
+	 */
 	ext2fs_block_bitmap shared;
 	bool noting_shared;
 	VEC(struct e4l_stretch) stretches;
@@ -119,7 +122,7 @@ static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return l->err ? BLOCK_ABORT : 0;
 }
 
-/* The position of @ino on the device, in bytes. */
+/* Returns the position of inode @ino on the device, in bytes. */
 static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(l->fs, ino);
@@ -186,7 +189,8 @@ static errcode_t list_content(struct load *l, ext2_ino_t ino,
 	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
 	      list_inline(l, ino, e->size) : list_blocks(l, ino);
 	/*
-	 * Bytes of the last block beyond the end of the file are not content.
+	 * Bytes beyond the end of the file are not content, except with
+	 * fs-verity.
 	 */
 	for (i = 0; i < l->stretches.n && !err; i++) {
 		struct e4l_stretch *x = &l->stretches.v[i];
@@ -329,7 +333,10 @@ static errcode_t read_inode(struct load *l, ext2_ino_t ino)
 				      (struct ext2_inode *)l->inode, size);
 }
 
-/* Whether the inode is a file that a directory may contain. */
+/*
+ * Whether a directory entry may refer to the inode: it is in use, has a valid
+ * type, and is not an EA inode.
+ */
 static bool is_file(const struct ext2_inode_large *i)
 {
 	return i->i_links_count && !(i->i_flags & EXT4_EA_INODE_FL) &&
@@ -339,7 +346,7 @@ static bool is_file(const struct ext2_inode_large *i)
 		S_ISSOCK(i->i_mode));
 }
 
-/* Describes @ino, and reads it into l->inode. */
+/* Reads the inode @ino into l->inode, and fills in @e from it. */
 static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 {
 	struct ext2_inode_large *i = l->inode;
@@ -470,7 +477,10 @@ static errcode_t leave_out(const struct load *l, errcode_t err)
 	return 0;
 }
 
-/* Lists a directory's names before any of its inodes is read. */
+/*
+ * Loads the entries of a directory.  Lists all names before the first inode is
+ * read.
+ */
 static errcode_t load_dir(struct load *l, struct todo dir)
 {
 	struct names n = { .l = l };
@@ -519,7 +529,7 @@ static errcode_t load_root(struct load *l)
 	return 0;
 }
 
-/* Finds blocks that have several owners. */
+/* Marks the blocks of the inodes in l->damage->sharing in l->shared. */
 static errcode_t note_shared(struct load *l)
 {
 	ext2_ino_t ino, last = l->fs->super->s_inodes_count, at = 1;
@@ -551,8 +561,8 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/*
-	 * libext2fs reads attributes only if the feature is set; Linux always
-	 * does
+	 * set the feature, because libext2fs reads attributes only if it is
+	 * set; Linux always reads them
 	 */
 	ext2fs_set_feature_xattr(e->fs->super);
 	l.known = e4l_array_zalloc(e->fs->super->s_inodes_count + 1ULL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tree_read: the files of a tree before it is planned. */
+/* tree_read: reads and changes the files of a tree that is not planned yet. */
 #include "config.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ errcode_t e4l_tree_read(struct e4l_tree *t, uint32_t id, uint64_t at,
 	if (!e4l_tree_has(t, id) || !S_ISREG(t->nodes.v[id].mode))
 		return E4L_ET_BAD_ARGUMENT;
 	e4l_tree_share_changes(t);
-	/* before planning, a map without stretches is a hole */
+	/* before planning, a file with a map without stretches is one hole */
 	map = t->nodes.v[id].map;
 	if (map && !t->maps.v[map].n_stretch) {
 		memset(buf, 0, len);

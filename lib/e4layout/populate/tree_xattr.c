@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The attributes of a tree's nodes: sets, each stored once. */
+/*
+ * The extended attributes of a tree's nodes: equal sets of attributes are
+ * stored once.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -51,8 +54,8 @@ bool e4l_tree_stores_xattr(const char *name)
 #define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
 
 /*
- * Attributes that xattr.conf(5) excludes from copies, among the names that ext4
- * can store.
+ * Private are the attributes that xattr.conf(5) excludes from copies, as far as
+ * ext4 can store their names.
  */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 {
@@ -71,7 +74,8 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 	size_t i;
 
 	/*
-	 * A portable signature is valid in a copy: image builders rely on it.
+	 * A portable signature is also valid in a copy; image builders rely on
+	 * this.
 	 */
 	if (!strcmp(name, "security.evm"))
 		return !size || *kind != EVM_PORTABLE;
@@ -85,9 +89,9 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 
 /*
  * Converts an ACL from the format of getxattr(2) (version 2, entries of 8
- * bytes) to ext4's format: version 1, with an ID only for named users and
- * groups.  An ACL in ext4's format is copied.  Returns the length, or 0 if the
- * format is neither.
+ * bytes) to ext4's format (version 1; only entries of named users and groups
+ * have an ID).  An ACL that is in ext4's format already is copied.  Returns the
+ * length, or 0 if the ACL has neither format.
  */
 static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
 {
@@ -110,7 +114,7 @@ static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
 	return n;
 }
 
-/* Sorts by name; attributes with equal names keep the order of the array. */
+/* Sorts by name; attributes with equal names stay in the order of the array. */
 static int by_name(const void *a, const void *b)
 {
 	const struct e4l_tree_xattr *x = *(const struct e4l_tree_xattr **)a;
@@ -174,8 +178,8 @@ errcode_t e4l_tree_grow_sets(struct e4l_tree *t)
 }
 
 /*
- * Finds the set that equals the records from @at on, and drops the records if
- * the set exists; otherwise adds the set.
+ * Finds the set that equals the records from @at on.  If the set exists, drops
+ * the records; otherwise, adds a set with them.
  */
 static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
 {
@@ -294,7 +298,9 @@ static size_t acl_entry_bytes(uint16_t tag)
 						     ACL_SHORT_BYTES;
 }
 
-/* Maps the IDs of users or groups in an ACL in ext4's format. */
+/*
+ * Maps the IDs in the entries with the tag @named of an ACL in ext4's format.
+ */
 static errcode_t map_acl(const struct ids *ids, uint8_t *acl, size_t len,
 			 uint16_t named)
 {
@@ -390,7 +396,7 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 
 /* ------------------------------------------------------------------ changes */
 
-/* Compares a record's whole name with @whole. */
+/* Compares a record's name, including the prefix, with @whole. */
 static int compare_name(const struct xrecord *rec, const char *name,
 			const char *whole)
 {
@@ -403,7 +409,10 @@ static int compare_name(const struct xrecord *rec, const char *name,
 	return strcmp(text, whole);
 }
 
-/* Appends the records of @set, with @x inserted in order. */
+/*
+ * Appends the records of @set, sorted by name, with @x in place of an attribute
+ * of the same name.  If @x has no value, appends the other records only.
+ */
 static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 			  const struct e4l_tree_xattr *x)
 {
@@ -474,8 +483,8 @@ static size_t find_acl_entry(const uint8_t *acl, size_t len, uint16_t tag)
 }
 
 /*
- * Changes an ACL in ext4's format like chmod(2): the group permissions change
- * the mask, if there is one.
+ * Changes an ACL in ext4's format like chmod(2): if the ACL has a mask, the
+ * group permissions change the mask, otherwise the entry of the owning group.
  */
 static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 {
@@ -497,7 +506,10 @@ static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 	}
 }
 
-/* Copies the ACL of the attributes in @set to memory that the caller frees. */
+/*
+ * Copies the access ACL in @set to *@acl, which the caller frees.  If there is
+ * no ACL, *@acl is NULL.
+ */
 static errcode_t copy_acl(const struct e4l_tree *t, const struct xset *set,
 			  uint8_t **acl, size_t *len)
 {
