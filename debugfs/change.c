@@ -55,7 +55,8 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 struct fitting {
 	uint64_t blocks;
 	blk64_t from;
-	struct e4l_block_run behind, any, longest;	/* len 0: none yet */
+	/* len is 0 if no such extent has been found */
+	struct e4l_block_run behind, any, longest;
 };
 
 static errcode_t try_run(const struct e4l_block_run *run, void *priv)
@@ -312,7 +313,7 @@ bool file_may_change(const struct shell *s, const char *path,
 
 struct range {
 	ext2_ino_t ino;
-	uint64_t start, end;		/* in blocks; @end is exclusive */
+	uint64_t start, end;		/* the blocks from @start to @end - 1 */
 	uint64_t size;			/* resulting size of the file */
 	blk64_t goal;
 };
@@ -390,7 +391,10 @@ static bool fallocate_range(struct shell *s, const char *const *argv,
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	r.size = end > size ? end : size;
-	/* without a goal, libext2fs continues after the existing extents */
+	/*
+	 * Only a file without extents needs a goal: libext2fs continues after
+	 * existing extents.
+	 */
 	if (!f->n_extents)
 		err = find_goal(s, f->ino, r.end - r.start, &r.goal);
 	if (err)

@@ -37,7 +37,7 @@ struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
 	ext2_ino_t ino;		/* 0: the name does not exist */
-	bool full; /* the directory cannot have more subdirectories */
+	bool full; /* the directory has the maximum number of subdirectories */
 };
 
 /*

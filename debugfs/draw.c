@@ -11,13 +11,14 @@
 #include "support/text.h"
 #include "e4debug.h"
 
-#define MARGIN		20	/* "group 12345 [" "] 100 %" */
+#define MARGIN		20	/* columns of "group 12345 [" and "] 100 %" */
 #define MIN_CELLS	8
 #define MAX_CELLS	512
 
 struct drawing {
 	struct shell *s;
-	uint32_t blocks;		/* blocks per group, except the last */
+	/* blocks per group; the last group can be smaller */
+	uint32_t blocks;
 	unsigned int cells;		/* cells per group */
 	/*
 	 * Indexed by group and cell.  For free space, @counted is the number of
@@ -44,7 +45,7 @@ static uint32_t group_blocks(const struct drawing *d, dgrp_t group)
 	       ext2fs_group_first_block2(fs, group) + 1;
 }
 
-/* The first block of a cell, relative to its group. */
+/* Returns the offset of the first block of a cell in the cell's group. */
 static uint32_t cell_start(const struct drawing *d, unsigned int cell)
 {
 	return (uint64_t)cell * d->blocks / d->cells;

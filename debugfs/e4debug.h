@@ -80,7 +80,7 @@ bool shell_do(struct shell *s, const char *line);
 
 /* ---------------------------------------------------------------- request.c */
 
-/* Handler of every request in commands.ct. */
+/* libss calls this function for every request in commands.ct. */
 void e4debug_request(int argc, const char *const *argv, int ss, void *priv);
 
 /*

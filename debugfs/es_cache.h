@@ -18,7 +18,8 @@ enum e4l_es_state {
  * contiguous on the disk.
  */
 struct e4l_es {
-	blk64_t pblk;		/* for written and unwritten; 0 otherwise */
+	/* first block on the disk; 0 for holes and delayed blocks */
+	blk64_t pblk;
 	uint64_t len;		/* lblk + len is at most 2^32 */
 	uint32_t lblk;
 	enum e4l_es_state state;
@@ -42,7 +43,7 @@ struct e4l_es_cache;
  * entry.  Errors: ENOMEM.
  */
 errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret);
-/* NULL is allowed. */
+/* Frees @c; NULL is allowed. */
 void e4l_es_free(struct e4l_es_cache *c);
 
 /*
@@ -72,7 +73,7 @@ size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 void e4l_es_forget_all(struct e4l_es_cache *c);
 
 struct e4l_es_stats {
-	uint64_t inodes;	/* current number */
+	uint64_t inodes;	/* number of inodes in the cache */
 	uint64_t entries;
 	uint64_t reclaimable;	/* entries that are not delayed */
 	uint64_t active;	/* reclaimable entries that are active */

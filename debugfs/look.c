@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that read. */
+/* Requests that only read the filesystem. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>

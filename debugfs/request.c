@@ -18,13 +18,14 @@ enum needs {
 	OPEN = 1,		/* an open filesystem */
 	READING = OPEN | 2,	/* an open filesystem; can be interrupted */
 	WRITING = OPEN | 4,	/* a filesystem that is open for writing */
-	CHANGING = WRITING | 8,	/* open for writing, without errors */
+	/* a filesystem that is open for writing and has no errors */
+	CHANGING = WRITING | 8,
 };
 
 static const struct request {
 	const char *name;
 	const char *usage;	/* arguments, for messages */
-	int min, max;		/* numbers of arguments */
+	int min, max;		/* minimum and maximum number of arguments */
 	enum needs needs;
 	request_fn *run;
 } requests[] = {

@@ -22,18 +22,19 @@
 
 #define CHUNK_BYTES (1u << 20)
 
-#define DEFAULT_ZEROOUT_KB 32	/* the kernel's default */
+#define DEFAULT_ZEROOUT_KB 32	/* default of extent_max_zeroout_kb */
 
 struct writing {
 	struct shell *s;
 	const char *source;
 	int fd;
 	uint64_t size, blocks;
-	uint64_t data_blocks;		/* estimate, without holes */
+	/* estimated number of blocks that are not in holes */
+	uint64_t data_blocks;
 	mode_t mode;
 	blk64_t goal;			/* goal for the first block */
 	struct name_at at;
-	/* for a preallocated file: its map before and after the write */
+	/* for a preallocated file: the file, and its extents after the write */
 	struct file f;
 	struct e4l_extent *after;
 	size_t n_after;

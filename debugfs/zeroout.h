@@ -25,7 +25,7 @@ struct e4l_zeroout_file;
 errcode_t e4l_zeroout_file_new(const struct e4l_extent *extents, size_t n,
 			       uint32_t blocksize, uint64_t eof_blk,
 			       struct e4l_zeroout_file **ret);
-/* NULL is allowed. */
+/* Frees @f; NULL is allowed. */
 void e4l_zeroout_file_free(struct e4l_zeroout_file *f);
 
 /*

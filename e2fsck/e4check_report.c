@@ -66,7 +66,7 @@ static void print_command(const struct e4check *check, const char *what,
 	putchar('\n');
 }
 
-/* Prints each command that fixes a finding once. */
+/* Prints the commands that fix the findings, each command once. */
 static void print_fixes(const struct e4check *check)
 {
 	const char *said[FINDING_IDS], *all = "e4repack";

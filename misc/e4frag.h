@@ -50,7 +50,7 @@ struct e4frag {
 		uint64_t count, blocks, spare_blocks;
 	/* sparse directories (see e4l_dir_locality) */
 	} sparse;
-	/* large directories without an index, except sparse ones */
+	/* number of large directories that have no index and are not sparse */
 	uint64_t linear;
 	struct {
 		uint64_t count, itable_blocks, spare_blocks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Data for charts that is collected in addition to the model. */
+/* Collects data for charts, in addition to the data of the model. */
 #ifndef E4FRAG_LOOK_H
 #define E4FRAG_LOOK_H
 

@@ -18,7 +18,7 @@
 struct table {
 	const struct e4frag *frag;
 	char *path;
-	bool no_memory;			/* no memory for a path */
+	bool no_memory;			/* there was no memory for a path */
 };
 
 /*

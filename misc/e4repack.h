@@ -58,7 +58,8 @@ struct e4repack {
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	struct repacking repacking;
-	char *first, *second;		/* messages that signals print */
+	/* messages to print when a signal arrives */
+	char *first, *second;
 	bool planned;			/* the plan was not empty */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */

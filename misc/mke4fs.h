@@ -168,7 +168,7 @@ struct archive;
 struct archive_entry;
 struct load;
 
-/* In mke4fs_acl.c: the ACLs of an archive's entries. */
+/* In mke4fs_acl.c. Reads the ACLs of the entries of an archive. */
 struct acls {
 	const struct load *l;
 	struct archive *names;		/* resolves names of users and groups */

@@ -10,8 +10,8 @@
 
 /* The hash tree that --dm-verity made. */
 struct dm_verity {
-	uint64_t data_blocks, hash_blocks;	/* 0: none */
-	uint64_t at_bytes;		/* byte of dm-verity's superblock */
+	uint64_t data_blocks, hash_blocks;	/* 0: there is no tree */
+	uint64_t at_bytes;		/* offset of dm-verity's superblock */
 	uint8_t uuid[16], salt[32];
 	uint8_t root[SHA256_DIGEST_SIZE];
 };
@@ -29,7 +29,7 @@ struct image {
 	struct e4l *e;
 	struct e4l_populate *plan;
 	struct e4l_populate_stats stats;
-	/* all prototypes use the same hash seed */
+	/* @hash_seed is set; all prototypes use this seed */
 	bool has_seed;
 	uint32_t hash_seed[4];
 	struct dm_verity verity;

@@ -20,7 +20,10 @@
 struct merkle {
 	struct sha256_ctx salted;	/* state after hashing the salt */
 	uint8_t zeroes[SHA256_DIGEST_SIZE];	/* digest of a block of zeroes */
-	/* level 0: the digests of the data; sizes and positions in blocks */
+	/*
+	 * Level 0 has the digests of the data.  Sizes and positions are in
+	 * blocks.
+	 */
 	unsigned int n_levels;
 	uint64_t n_blocks[MERKLE_LEVELS];
 	uint64_t first[MERKLE_LEVELS];

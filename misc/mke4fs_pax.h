@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of pax headers that libarchive ignores or changes. */
+/* Checks the records of pax headers that libarchive ignores or changes. */
 #ifndef MKE4FS_PAX_H
 #define MKE4FS_PAX_H
 

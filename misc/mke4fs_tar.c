@@ -51,7 +51,8 @@ struct tar {
 	int fd;				/* -1: the input is not a file */
 	/* the input is a device; the input can be endless */
 	bool is_device, is_endless;
-	struct stream bottom;		/* the uncompressed input */
+	/* the input, which is not unpacked by this stream */
+	struct stream bottom;
 	struct archive *a;
 	/* the unpacked data of the archive; NULL: a zip archive */
 	const struct stream *s;

@@ -93,7 +93,10 @@ static const struct args_option *option_found(const struct args_tool *tool,
 
 #define HELP_COLUMN 28
 
-/* Prints @help from HELP_COLUMN on; the cursor is in column @at. */
+/*
+ * Prints the lines of @help, which begin in column HELP_COLUMN.  The cursor is
+ * in column @at.
+ */
 static void print_lines(const char *help, int at)
 {
 	size_t len;
@@ -341,7 +344,8 @@ static struct args_texts *next_texts(const struct args_tool *tool,
 }
 
 /*
- * Allocates each ARGS_TEXTS array for @argc texts, the largest possible number.
+ * Allocates each ARGS_TEXTS array for @argc texts, because there cannot be more
+ * texts.
  */
 static bool make_room(const struct args_tool *tool, int argc, void *config)
 {

@@ -9,23 +9,24 @@
 #include "units.h"
 
 enum args_kind {
-	ARGS_FLAG,	/* bool */
-	ARGS_COUNT,	/* uint64_t, from min to max */
+	ARGS_FLAG,	/* sets a bool to true */
+	ARGS_COUNT,	/* sets a uint64_t to a number from min to max */
 	/*
-	 * uint64_t: a size in bytes, from min to max, or the index of a word in
-	 * choices
+	 * sets a uint64_t to a size in bytes, from min to max, or to the index
+	 * of a word in choices
 	 */
 	ARGS_SIZE,
-	/* struct units_share: a size up to max, or a percentage */
+	/* sets a struct units_share to a size up to max, or to a percentage */
 	ARGS_SHARE,
-	ARGS_CHOICE,	/* unsigned int, the index in choices */
+	/* sets an unsigned int to the index of a word in choices */
+	ARGS_CHOICE,
 	/*
-	 * unsigned int: a bit for each word of choices in a comma-separated
-	 * list
+	 * sets a bit of an unsigned int for each word of choices in a
+	 * comma-separated list
 	 */
 	ARGS_SET,
-	ARGS_TEXT,	/* const char *, points into argv */
-	ARGS_TEXTS,	/* struct args_texts, one text for each occurrence */
+	ARGS_TEXT,	/* sets a const char * to the text in argv */
+	ARGS_TEXTS,	/* adds the text in argv to a struct args_texts */
 	ARGS_TAKE,	/* calls take() */
 };
 

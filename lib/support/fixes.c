@@ -25,7 +25,10 @@ static const char *const commands[E4L_FIXES] = {
 	 * correct the inode number.
 	 */
 	[E4L_FIX_SET_JOURNAL_INODE] = "debugfs -w -R 'ssv journal_inum 8'",
-	/* e2fsck does not find such an entry, but makes a missing inode anew */
+	/*
+	 * e2fsck does not detect this error of the resize inode, but makes a
+	 * new resize inode if the inode is cleared.
+	 */
 	[E4L_FIX_CLEAR_RESIZE_INODE] = "debugfs -w -R 'clri <7>'",
 	[E4L_FIX_REPACK_MERGE] = "e4repack --only=trees",
 	[E4L_FIX_REPACK_ZERO] = "e4repack --only=trees",

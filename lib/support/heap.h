@@ -10,8 +10,8 @@
 /*
  * Makes malloc() allocate blocks of @bytes or more with mmap(), so that free()
  * returns them to the kernel.  By default, glibc raises this limit whenever
- * such a block is freed, and the heap then keeps freed blocks as holes.  C
- * libraries without mallopt(), such as musl, have a fixed limit.
+ * such a block is freed, and then does not return smaller blocks to the kernel.
+ * C libraries without mallopt(), such as musl, have a fixed limit.
  */
 static inline void heap_set_large(int bytes)
 {

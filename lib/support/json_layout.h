@@ -23,8 +23,8 @@ void json_line_score(struct json_line *line,
 		     const struct e4l_file_score *score);
 
 /*
- * Returns the layout before and after a repack, the planned and done cost, and
- * the skipped files.  @bs is the block size in bytes.
+ * Returns the layout before and after a repack, the planned and the actual
+ * cost, and the skipped files.  @bs is the block size in bytes.
  */
 json_t *json_repack(const struct e4l_repack_result *r, unsigned int bs);
 

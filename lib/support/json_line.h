@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON Lines for millions of objects: the same output as json_write_line(),
- * without a json_t for each value.
+ * Writes millions of objects as JSON Lines.  The output is that of
+ * json_write_line(), but no json_t is made for each value.
  */
 #ifndef SUPPORT_JSON_LINE_H
 #define SUPPORT_JSON_LINE_H
@@ -19,7 +19,7 @@ struct json_line {
 	bool failed;
 };
 
-#define JSON_LINE_KEY 40	/* most bytes in a key */
+#define JSON_LINE_KEY 40	/* maximum number of bytes in a key */
 
 /*
  * Each function adds a member to the object.  Keys and words are not escaped.

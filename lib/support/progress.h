@@ -12,10 +12,10 @@
 #define PROGRESS_LEN 80
 
 struct progress {
-	const char *doing;	/* NULL: nothing is shown */
+	const char *doing;	/* label of the bar; NULL: no bar is shown */
 	bool terminal;
 	bool shown;
-	bool complete;		/* 100 % is shown */
+	bool complete;		/* 100 % has been shown */
 	struct timespec start, last;
 };
 
@@ -29,7 +29,8 @@ void progress_start(struct progress *p, const struct args_common *args,
 		    const char *doing);
 
 /*
- * @done of @total units are done, and @bytes have been read or written so far.
+ * Shows that @done of @total units are done.  @bytes is the number of bytes
+ * read or written so far.
  */
 void progress_update(struct progress *p, uint64_t done, uint64_t total,
 		     uint64_t bytes);

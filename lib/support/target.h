@@ -49,7 +49,8 @@ struct target {
 	const char *mount_point; /* NULL: not mounted in this mount namespace */
 	/* channel of an external journal's device, or NULL */
 	io_channel journal;
-	int lock_fd;		/* set by target_open_source() */
+	/* descriptor of the source; see target_open_source() */
+	int lock_fd;
 };
 
 /*

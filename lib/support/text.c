@@ -321,7 +321,7 @@ struct text_sink {
 	size_t *n, max;
 };
 
-/* The text is terminated after each write. */
+/* Appends @n bytes to the text, and terminates the text with a 0 byte. */
 static ssize_t sink_write(void *cookie, const char *bytes, size_t n)
 {
 	struct text_sink *sink = cookie;

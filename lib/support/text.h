@@ -23,7 +23,7 @@ enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
  */
 char *text_escape(const char *name, size_t len, enum text_for use);
 
-/* Prints @name for people. Needs no memory. */
+/* Prints @name in the form for people. Allocates no memory. */
 void text_put(FILE *out, const char *name, size_t len);
 void text_puts(FILE *out, const char *name);
 
@@ -34,7 +34,10 @@ void text_puts(FILE *out, const char *name);
 unsigned int text_char(const char *name, size_t len, enum text_for use,
 		       bool *odd);
 
-/* Writes @n bytes as \xNN to @to, without a terminator. Returns the end. */
+/*
+ * Writes @n bytes as \xNN to @to, without a terminating 0 byte.  Returns the
+ * end of the text.
+ */
 #define TEXT_HEX 4
 char *text_hex(const char *bytes, size_t n, char *to);
 

@@ -83,7 +83,7 @@ static errcode_t check_open(const struct target *t, struct e4l *e,
 	return err || !interrupt_heard(in) ? err : E4L_ET_INTERRUPTED;
 }
 
-/* Checks the preconditions of the passes. */
+/* If the filesystem cannot be checked, prints why and returns false. */
 static bool can_be_checked(const struct target *t)
 {
 	errcode_t err;
