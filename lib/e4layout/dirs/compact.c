@@ -47,7 +47,7 @@
 struct dir {
 	struct e4l_dir_map map;
 	enum e4l_skip why;		/* reason to skip the directory */
-	/* the plan */
+	/* set by planning */
 	uint32_t new_blocks;		/* 0: not rebuilt */
 	bool indexed;			/* the rebuilt directory has an index */
 	struct e4l_dir_place place;

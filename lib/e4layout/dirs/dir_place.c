@@ -293,8 +293,8 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Plans the rebuild at @place if judge() accepts the result; otherwise sets
- * *@good to false.
+ * Calls judge() for @place, and plans the rebuild there if judge() sets *@good
+ * to true.
  */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)

@@ -14,8 +14,8 @@
 struct e4l_dir_place {
 	blk64_t to;		/* the first block */
 	/*
-	 * The run consists of the directory's current blocks, so the new
-	 * content must be journaled.
+	 * True if the run consists of the directory's current blocks.  The new
+	 * content must then be journaled.
 	 */
 	bool own;
 	uint64_t given;		/* blocks that become free */

@@ -32,7 +32,7 @@ struct e4l_sorted {
 	struct node *v;			/* v[0] is not used */
 	size_t n;
 	node_t unused, root; /* first unused node, and root; 0: none */
-	node_t open;	/* 0: none; the open leaf's pairs are in @pairs */
+	node_t open;	/* the open leaf, whose pairs are in @pairs; 0: none */
 	bool changed;	/* @pairs differ from the packed pairs */
 	bool knows_most;
 	size_t n_pairs;
@@ -147,7 +147,10 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 	pull(s, top);
 }
 
-/* Whether @p lies between the first and the last pair of the open leaf. */
+/*
+ * Whether @p lies between the lower bound and the last pair of the open leaf,
+ * inclusive.
+ */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	return s->n_pairs && !before(p, s->v[s->open].low) &&
@@ -300,7 +303,7 @@ static uint64_t most_of(const struct e4l_sorted *s,
 	return most;
 }
 
-/* Sets the largest value of the open leaf. */
+/* Updates @most of the open leaf, and @most_below on the path to the leaf. */
 static void set_most(struct e4l_sorted *s)
 {
 	uint64_t most = most_of(s, s->pairs, s->n_pairs);

@@ -27,7 +27,7 @@ struct e4l_space *e4l_space_new(void);
 void e4l_space_free(struct e4l_space *s);
 
 /*
- * Adds a run of free units, which can be taken at once.  Returns
+ * Adds a run of free units, which can be taken immediately.  Returns
  * E4L_ET_BAD_ARGUMENT and changes nothing if part of the run is free already.
  */
 errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);

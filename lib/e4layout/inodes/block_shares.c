@@ -38,7 +38,7 @@ struct share {
 	 */
 	uint32_t *first, *by_dir, *by_count;
 	uint32_t *dirs;	/* directories in descending order of @need */
-	/* per directory */
+	/* arrays with one element per directory */
 	uint32_t *need; /* inodes not assigned to a block so far */
 	/* number of blocks: in the input, in this round */
 	uint32_t *had, *used;
@@ -399,7 +399,7 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/* then blocks that are more than half free */
+	/* then assign the free inodes of blocks that are more than half free */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }

@@ -77,13 +77,13 @@ struct gaps {
 struct e4l_place {
 	struct e4l *e;
 	ext2_filsys fs;
-	uint32_t window;	/* 0: no windows */
+	uint32_t window;	/* inodes per window; 0: no windows */
 	unsigned int flags;
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
 	uint32_t *hint;	/* [group][class]: no empty window below this index */
 	/* [group]: zero_table() has zeroed the table up to this index */
 	uint32_t *zeroed;
-	struct shared *shared;	/* [group] */
+	struct shared *shared;	/* [group]: state of the group */
 	struct own *own;
 	uint32_t own_n, own_mask;
 	uint32_t per_block;	/* inodes per block of the inode table */
@@ -315,7 +315,7 @@ static errcode_t own_double(struct e4l_place *p)
 }
 
 /*
- * Makes sure that @dir has a slot.  In a new slot, the search begins with the
+ * Makes sure that @dir has a slot.  With a new slot, a search begins in the
  * directory's own group.
  */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)

@@ -64,7 +64,7 @@ struct regroup {
 	uint64_t tree_blocks;		/* tree blocks of the current inode */
 	ext2_ino_t *linked;		/* files with several names */
 	size_t n_linked;
-	bool names_cut;	/* memory limit: some names are not listed */
+	bool names_cut;	/* some names are missing because of the memory limit */
 	char *buf;			/* READ_BYTES long */
 	struct ext2_inode_large *inode;
 	/* the plan */

@@ -115,9 +115,9 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * Returns the number of the best first move of a closed trail.  Sets *@away to
- * true if no block of the trail has a free inode, so that the inode of the last
- * move must first move to a temporary number.
+ * Returns the index of the move with which a closed trail should begin.  Sets
+ * *@away to true if no block of the trail has a free inode, so that the inode
+ * of the last move must first move to a temporary number.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

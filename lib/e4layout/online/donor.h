@@ -26,7 +26,7 @@ struct e4l_donor {
 	 * other than root.
 	 */
 	uint64_t spare_blocks, spare_avail_blocks;
-	struct e4l_open_file file;		/* fd -1: none */
+	struct e4l_open_file file; /* fd is -1 if nothing is reserved */
 	struct e4l_slice *v; /* all slices, sorted by physical block */
 	size_t n, max;
 	/* blocks that files have taken and left, not yet applied to @v */

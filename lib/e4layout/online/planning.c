@@ -25,7 +25,7 @@
 #define ENOUGH_PERCENT	85
 /* bytes to reserve in addition to twice the size of the fragmented files */
 #define LEAST_BYTES	(16u << 20)
-/* percentage of its length that the largest free extent keeps */
+/* the largest free extent keeps this percentage of its length */
 #define LONG_PERCENT	90
 /* fragmented files are small if all of them have at most 1/16 of free space */
 #define SMALL_SHARE	16
@@ -179,8 +179,8 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	uint64_t blocks = to_keep(o);
 
 	/*
-	 * drop the names: the plan may also move files without excess
-	 * fragments, whose names are not loaded
+	 * load the names again later: the plan may also move files without
+	 * excess fragments, whose names are not loaded
 	 */
 	e4l_names_free(o->names);
 	o->names = NULL;

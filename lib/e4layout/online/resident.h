@@ -16,8 +16,8 @@
  */
 struct e4l_resident {
 	/*
-	 * one byte per page, with bit 0 set if the page was in memory; if this
-	 * is unknown, NULL, and all pages are kept
+	 * one byte per page: bit 0 is set if the page was in memory.  NULL:
+	 * this is unknown, and all pages are kept.
 	 */
 	unsigned char *page;
 	size_t n;

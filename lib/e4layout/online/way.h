@@ -12,7 +12,7 @@
  *
  * Join lets the kernel zero unwritten runs, if the kernel supports it (see
  * kernel/README.md).  No other method for unwritten runs is safe in user space:
- * a write lease delays another program that opens the file only for a limited
+ * a write lease can delay the open(2) of another program only for a limited
  * time (45 s).  If this process or the filesystem is frozen for longer, direct
  * writes of the other program conflict with writes of this process that are in
  * flight.  This applies to written zeroes and to pages that are only made dirty

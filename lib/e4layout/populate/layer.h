@@ -62,8 +62,9 @@ errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
 			const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Makes @path another name of the file at @target; both paths are relative to
- * the layer's directory.  *@id is the file.  Additional error: E4L_ET_NO_TARGET.
+ * Makes @path another name of the file at @target, and sets *@id to the file;
+ * both paths are relative to the layer's directory.  Additional error:
+ * E4L_ET_NO_TARGET.
  */
 errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);

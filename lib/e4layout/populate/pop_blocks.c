@@ -222,7 +222,7 @@ struct supply {
 	uint64_t pblk, len;	/* the current free extent */
 	/* last supplied logical cluster, plus 1 */
 	uint64_t cluster;
-	uint64_t at;		/* physical block of the cluster */
+	uint64_t at;		/* first physical block of this cluster */
 };
 
 /*

@@ -12,7 +12,7 @@
 #include "e4layout/format/dir_build.h"
 #include "populate.h"
 
-/* Source of a builder's entries. */
+/* The source of the entries of a struct e4l_dir_builder. */
 struct children {
 	const struct e4l_populate *p;
 	const struct node *dir;

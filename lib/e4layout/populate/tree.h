@@ -40,7 +40,7 @@ struct node {
 	 */
 	uint64_t pos;
 	uint64_t pblk;	/* first block of the content if it is one run */
-	uint32_t name;		/* in the arena */
+	uint32_t name;		/* offset of the name in the arena */
 	uint32_t parent;
 	/* directory: index of its first child in order[]; others: link group */
 	uint32_t child;
@@ -146,7 +146,8 @@ struct e4l_tree {
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
-	uint32_t where_name; /* source of the last failure, in the arena */
+	/* name of the last failure's source, in the arena */
+	uint32_t where_name;
 };
 
 /* Reserves @more elements of @size bytes; keeps the existing elements. */

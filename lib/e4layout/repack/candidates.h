@@ -75,8 +75,9 @@ errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_file_score *score);
 
 /*
- * Ends the scan: settles the waiting inodes, and frees the pieces.  Returns
- * E4L_ET_DAMAGED if a damaged structure was skipped.
+ * Ends the scan: reads the waiting inodes, calls e4l_candidates_settle() for
+ * each, and frees the pieces.  Returns E4L_ET_DAMAGED if a damaged structure
+ * was skipped.
  */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 
@@ -91,15 +92,15 @@ bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 /* ------------------------------------------------------------- waiting.c */
 
 /*
- * Settles the current inode: if @c->why is set, reports the inode as skipped;
- * otherwise calls @c->offer.
+ * Ends the selection for the current inode: if @c->why is set, reports the
+ * inode as skipped; otherwise calls @c->offer.
  */
 errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
 /*
  * Stores the current inode, which may be a swap file, until its content is
- * read.  Settles a large inode immediately.
+ * read.  If the inode is large, reads it immediately instead.
  */
 errcode_t e4l_candidates_wait(struct e4l_candidates *c,
 			      const struct e4l_piece *p);

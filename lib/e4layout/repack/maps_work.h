@@ -29,7 +29,7 @@ struct e4l_maps {
 	struct e4l_dirs *dirs;		/* NULL: locality is not read */
 	struct e4l_plan_options opt;
 	struct e4l_plan *plan;
-	/* @excess of all files that have excess fragments */
+	/* files that have excess fragments; only @ino and @excess are set */
 	struct e4l_file_change *files;
 	struct e4l_file_change *planned; /* planned changes of each file */
 	struct e4l_file_change *done;	/* changes of each finished step */
