@@ -99,7 +99,8 @@ extern ss_request_table e4debug_commands;
 bool shell_fails(const struct shell *s, const char *what, errcode_t err);
 /*
  * Prints "REQUEST: WHAT: why" for an error of the library, with the detail of
- * s->e.  Returns false.
+ * s->e.  If writing the undo file failed, prints nothing, because
+ * target_close() has printed the error.  Returns false.
  */
 bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err);
 
@@ -206,8 +207,8 @@ request_fn do_write;
 
 /*
  * Returns the program for posix_spawnp(3): @built_in, the path that configure
- * found.  If no such program exists, returns its name without the directory, so
- * that PATH is searched.
+ * found.  If @built_in does not exist, returns its last component, so that PATH
+ * is searched.
  */
 char *program_path(char *built_in);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies the kernel's rule for converting unwritten extents to a file in
- * memory.
+ * A file in memory to which the kernel's rule for converting unwritten extents
+ * is applied.
  *
  * The file keeps its extents in leaves, which have as many entries as an
  * on-disk leaf.  The kernel merges entries, and moves blocks between entries,

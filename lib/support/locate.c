@@ -97,10 +97,11 @@ const char *path_below(const char *path, const char *dir)
 }
 
 /*
- * Sets @t to the filesystem of mount @m, with the path of @path in that
- * filesystem.  @path must contain no symbolic links.  Returns false if @m is
- * not an ext filesystem, if @path is not below the mount point, or if there is
- * no memory.
+ * Sets @t->device to the device of mount @m, and @t->subtree to the path of
+ * @path in that filesystem; if @path is the root directory of the filesystem,
+ * sets @t->is_dir instead of @t->subtree.  @path must contain no symbolic
+ * links.  Returns false if @m is not an ext filesystem, if @path is not below
+ * the mount point, or if there is no memory.
  */
 static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)

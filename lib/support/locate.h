@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Finds the device or image, and the offset, that the name of a target means.
- */
+/* Finds the device or image, and the offset, for the name of a target. */
 #ifndef SUPPORT_LOCATE_H
 #define SUPPORT_LOCATE_H
 

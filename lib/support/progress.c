@@ -12,7 +12,7 @@
 #define PART_LEN 64
 #define RATE_SECONDS 0.5	/* no rate is shown before this time */
 #define REDRAW_SECONDS 0.1	/* minimum interval on a terminal */
-#define LINE_SECONDS 1.0	/* minimum interval otherwise */
+#define LINE_SECONDS 1.0	/* minimum interval elsewhere */
 /* longest remaining time in seconds that is shown */
 #define MOST_LEFT 1e9
 

@@ -182,9 +182,9 @@ bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 
 /*
  * If another program uses @t, or if @t is a source and was changed, prints a
- * message and returns false.  Otherwise, returns true.  @t is a source, a
- * claimed target or a target open for changes; a target open for reading always
- * gives true.
+ * message and returns false.  Otherwise, returns true.  Call this function for
+ * a source, a claimed target or a target open for changes; for a target open
+ * for reading, it always returns true.
  */
 bool target_is_ours(const struct target *t);
 

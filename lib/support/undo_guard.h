@@ -5,8 +5,8 @@
  * power failure or an I/O error.  With the guard:
  *
  * - The records of the undo file are durable before the device is written.
- *   Writes wait in memory until a flush, or until there are many, because each
- *   write to the device requires three flushes of the undo file.
+ *   Writes wait in memory until a flush, or until there are many, because three
+ *   flushes of the undo file are required before waiting writes are written.
  *
  * - The undo file never refers to missing records, because e2undo -f restores
  *   everything that the keys refer to.  The guard writes the old contents, then
