@@ -50,7 +50,7 @@ static bool before(struct e4l_pair a, struct e4l_pair b)
 	return a.key != b.key ? a.key < b.key : a.value < b.value;
 }
 
-/* ---------------------------------------------------------------- the leaves */
+/* --------------------------------------------------------------- the leaves */
 
 static void pull(const struct e4l_sorted *s, struct node *n)
 {
@@ -314,7 +314,7 @@ static void set_most(struct e4l_sorted *s)
 	pull_all(s, s->root, s->open);
 }
 
-/* ------------------------------------------------------------------- changes */
+/* ------------------------------------------------------------------ changes */
 
 struct e4l_sorted *e4l_sorted_new(bool knows_most)
 {

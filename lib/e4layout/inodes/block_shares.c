@@ -387,7 +387,7 @@ static errcode_t give_rests(struct share *s)
 	return err;
 }
 
-/* -------------------------------------------------------------------- rounds */
+/* ------------------------------------------------------------------- rounds */
 
 static errcode_t share_out(struct share *s)
 {

@@ -952,7 +952,7 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 	return zero_table(p, *ret + n - 1);
 }
 
-/* ------------------------------------------------------------- the allocator */
+/* ------------------------------------------------------------ the allocator */
 
 static uint64_t all_unused(const struct e4l_place *p)
 {

@@ -89,7 +89,7 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 	return MOVE_BLOCKS + 1 + n + g->dirs[move->self].map.blocks;
 }
 
-/* ------------------------------------------------------------------ 1. names */
+/* ----------------------------------------------------------------- 1. names */
 
 static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 {
@@ -206,7 +206,7 @@ static errcode_t rename_file(struct e4l_renumber *r)
 	return err;
 }
 
-/* ------------------------------------------------------------ 2. directories */
+/* ----------------------------------------------------------- 2. directories */
 
 /*
  * Replaces the old inode number by the new one in a directory's first block: in
@@ -293,7 +293,7 @@ static errcode_t rename_dir(struct e4l_renumber *r)
 	return err;
 }
 
-/* ------------------------------------------------------------------- 3. tree */
+/* ------------------------------------------------------------------ 3. tree */
 
 /* Commits the transaction and begins another one. */
 static errcode_t begin_next(struct e4l_renumber *r)
@@ -372,7 +372,7 @@ static errcode_t change_tree(struct e4l_renumber *r)
 	return 0;
 }
 
-/* ------------------------------------------------------------------- 4. move */
+/* ------------------------------------------------------------------ 4. move */
 
 /*
  * Reads the inode.  If the running transaction does not have enough space for

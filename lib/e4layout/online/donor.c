@@ -366,7 +366,7 @@ int e4l_donor_commit(struct e4l_donor *d, bool remap)
 	return remap || update(d, true) ? map(d) : 0;
 }
 
-/* ---------------------------------------------------------------- find, take */
+/* --------------------------------------------------------------- find, take */
 
 bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 		  struct e4l_slice *slice)

@@ -247,7 +247,7 @@ static errcode_t read_singly(struct e4l_source *s,
 	return err;
 }
 
-/* -------------------------------------------------------------------- public */
+/* ------------------------------------------------------------------- public */
 
 static bool rotates(int fd)
 {

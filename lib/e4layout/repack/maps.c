@@ -266,7 +266,7 @@ static errcode_t begin_plan(struct e4l_maps *m)
 	return err ? err : e4l_plan_new(opt, &m->plan);
 }
 
-/* --------------------------------------------------------- 2. check, 3. plan */
+/* -------------------------------------------------------- 2. check, 3. plan */
 
 static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 {

@@ -21,7 +21,7 @@ struct overlay {
 	pthread_rwlock_t lock;
 };
 
-/* ---------------------------------------------------------- blocks in memory */
+/* --------------------------------------------------------- blocks in memory */
 
 static struct slot *find_slot(const struct overlay *o, uint64_t blk)
 {
@@ -302,7 +302,7 @@ static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 	return 0;
 }
 
-/* ------------------------------------------------------------- the filesystem */
+/* ----------------------------------------------------------- the filesystem */
 
 /*
  * Gives the copy an inode cache of its own, because inodes that are changed in
