@@ -27,7 +27,7 @@ static errcode_t add(struct bad_blocks *b, blk64_t blk)
 	return err;
 }
 
-/* Lists a block; pass 1 reports blocks outside the filesystem. */
+/* Lists a block.  Skips blocks outside the filesystem: pass 1 reports them. */
 static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n, blk64_t ref,
 		      int offset, void *priv)
 {
@@ -48,8 +48,8 @@ static bool is_listed(const struct bad_blocks *b, blk64_t blk)
 
 /*
  * Whether @blk is vital: the superblock, a group descriptor, or a bitmap.
- * Other metadata is not: e2fsck skips bad blocks of inode tables, and does not
- * need all backups.
+ * Other metadata is not vital, because e2fsck skips bad blocks of inode tables,
+ * and does not need all backups.
  */
 static bool is_vital(ext2_filsys fs, blk64_t blk)
 {

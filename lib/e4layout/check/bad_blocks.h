@@ -5,11 +5,11 @@
 
 #include "check_internal.h"
 
-/* Reads the list, and reports metadata in bad blocks. */
+/* Reads the list of bad blocks, and reports metadata in bad blocks. */
 errcode_t e4l_pass1_bad_blocks(struct check *ck);
 void e4l_bad_blocks_free(struct check *ck);
 
-/* Whether the list contains @blk.  May be called by any thread. */
+/* Whether @blk is in the list of bad blocks.  May be called by any thread. */
 bool e4l_is_bad_block(const struct check *ck, blk64_t blk);
 
 #endif

@@ -133,7 +133,10 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	return err;
 }
 
-/* Uses bitmaps of type rbtree: a bit array takes 512 MiB for 16 TiB. */
+/*
+ * Uses bitmaps of type rbtree, because a bit array for 2^32 blocks would need
+ * 512 MiB.
+ */
 errcode_t e4l_check_groups(ext2_filsys fs)
 {
 	int type = fs->default_bitmap_type;
@@ -145,7 +148,7 @@ errcode_t e4l_check_groups(ext2_filsys fs)
 	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
 }
 
-/* Refuses a filesystem that the passes cannot read. */
+/* Returns an error if the passes cannot read the filesystem. */
 static errcode_t can_be_checked(struct e4l *e)
 {
 	char no_device[] = "";

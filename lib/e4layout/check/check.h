@@ -10,25 +10,26 @@
  * Checks the filesystem of @e and adds its findings to @found, unsorted.
  * e4l_check_groups() must have accepted the group descriptors, and the caller
  * must have refused unknown features.  options->finding and max_findings are
- * ignored.  Errors are failures of the check itself: ENOMEM,
+ * ignored.  Errors, which end the check: E4L_ET_BAD_GEOMETRY (a field of the
+ * superblock is out of range, which is also a finding), ENOMEM,
  * E4L_ET_INTERRUPTED.
  */
 errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 			struct findings *found);
 
 /*
- * Checks the places of bitmaps and inode tables in the group descriptors.
+ * Checks the locations of bitmaps and inode tables in the group descriptors.
  * Errors: EXT2_ET_GDESC_*, ENOMEM.
  */
 errcode_t e4l_check_groups(ext2_filsys fs);
 
 /*
- * Checks the filesystem of @e before a change, unless the last check through @e
- * has found no errors.  @journal is the channel of an external journal's
- * device; NULL: e4l_open() has opened the device, or the journal is not
- * external.  Errors: E4L_ET_DAMAGED: the check has found errors, and
- * e4l_detail() has the code and the place of the first finding; errors of
- * e4l_check().
+ * Checks the filesystem of @e before a change.  If the last check through @e
+ * was complete and found no errors, does nothing.  @journal is the channel of
+ * an external journal's device.  If the journal is not external, or if
+ * e4l_open() has opened the device, @journal is NULL.  Errors: errors of
+ * e4l_check(), and E4L_ET_DAMAGED if the check has found errors; e4l_detail()
+ * then returns the code and the location of the first error.
  */
 errcode_t e4l_require_sound(struct e4l *e, io_channel journal);
 

@@ -13,28 +13,29 @@
 
 /*
  * The state of an inode after pass 1, in one byte: the file type as in
- * directory entries (EXT2_FT_*), and flags.  0: not in use.
+ * directory entries (EXT2_FT_*), and flags.  0: the inode is not in use.
  */
 #define KIND_TYPE	0x0F
-#define KIND_UNREAD	0x0F	/* type of an inode in an unreadable block */
+#define KIND_UNREAD	0x0F	/* file type of an inode in a bad block */
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
 #define KIND_NO_NAME	0x80	/* needs no directory entry */
 
-/* A directory; the array is sorted by inode number. */
+/* A directory.  The array check->dirs is sorted by inode number. */
 struct dir {
 	ext2_ino_t ino;
-	ext2_ino_t parent;	/* from its entry in the parent; 0: unknown */
+	ext2_ino_t parent;	/* directory with an entry for @ino, or 0 */
 	ext2_ino_t dotdot;
 	uint32_t generation;
 	uint32_t blocks;	/* last mapped logical block, plus 1 */
 	uint32_t index;		/* index of logical block 0 in check->dx */
-	uint32_t hash_version;	/* if DIR_INDEX is set */
-	uint8_t levels;	/* levels of index blocks, if DIR_INDEX is set */
+	uint32_t hash_version;	/* valid if DIR_INDEX is set */
+	uint8_t levels;	/* levels of index blocks; valid if DIR_INDEX is set */
 	uint8_t flags;
 	/*
-	 * a part of the directory is unreadable or invalid; set by any thread
+	 * Part of the directory is unreadable or invalid.  Any thread may set
+	 * this member.
 	 */
 	bool damaged;
 };
@@ -57,9 +58,10 @@ struct dir_run {
 
 /* A block of an indexed directory. */
 struct dx_block {
-	uint32_t min_hash, max_hash;	/* hashes of the names in the block */
+	/* lowest and highest hash of the names in the block */
+	uint32_t min_hash, max_hash;
 	uint32_t node_min, node_max;	/* range according to the index */
-	uint32_t parent;	/* number of the index block above */
+	uint32_t parent;	/* index block that refers to this block */
 	uint8_t type, flags;
 };
 
@@ -67,12 +69,12 @@ struct dx_block {
 struct xattr_use {
 	blk64_t blk;
 	ext2_ino_t ino;
-	/* clusters in i_blocks that only EA inodes of the block can explain */
+	/* clusters in i_blocks that EA inodes of the block must account for */
 	uint32_t missing;
 	uint32_t generation;	/* generation of the inode */
 	/* number of EA inodes; known after the block is read */
 	uint32_t values;
-	bool judged;	/* pass 1 has finished the check of i_blocks */
+	bool judged;	/* i_blocks needs no further check */
 	bool encrypted;	/* the block must contain an encryption context */
 };
 
@@ -84,7 +86,7 @@ struct ea_use {
 	uint32_t generation;
 };
 
-/* A symbolic link with a block of its own. */
+/* A symbolic link whose target is in a block. */
 struct symlink_use {
 	blk64_t blk;
 	ext2_ino_t ino;
@@ -99,7 +101,10 @@ struct check {
 	/* channel on the external journal device, or NULL */
 	io_channel journal;
 	struct findings *found;
-	/* [inode]: KIND_*, the link count, and the number of entries found */
+	/*
+	 * Arrays with one element per inode number: KIND_* flags, the link
+	 * count, and the number of directory entries found.
+	 */
 	uint8_t *kind;
 	uint16_t *links, *counted;
 	struct e4l_owners *owners;
@@ -122,15 +127,15 @@ struct check {
 	size_t n_symlinks;
 	struct quota *quota;
 	struct policies *policies;
-	bool maps_damaged;	/* some owners of blocks are unknown */
-	/* entries of the resize inode that refer to the superblock */
+	bool maps_damaged;	/* the owners of some blocks are unknown */
+	/* number of entries of the resize inode that refer to the superblock */
 	uint32_t resize_super;
 	bool low_dtime;	/* a dtime below s_inodes_count is an inode number */
 };
 
 /*
- * Returns @err, the error of a read.  A lack of memory is not a finding about
- * the filesystem: it is recorded, and e4l_check_run() returns ENOMEM.
+ * Returns @err, the error of a read, or 0.  If @err reports a lack of memory,
+ * which is not a finding, e4l_check_run() will return ENOMEM.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -170,7 +175,7 @@ static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 	       blk < ext2fs_blocks_count(fs->super);
 }
 
-/* The first inode in use from @ino on, or @end. */
+/* Returns the first inode in use in [@ino, @end), or @end. */
 static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 				  uint64_t end)
 {
@@ -187,9 +192,10 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*
- * Judges an inode in use, except for its map, and sets ck->kind.  Returns false
- * if the map and the attributes are not to be judged: for a reserved inode
- * without links whose feature is off.  May be called by any thread.
+ * Judges an inode, except for its map, and sets ck->kind.  Returns false if the
+ * inode has no links and is not a reserved inode in use.  The map and the
+ * attributes of the inode must not be judged then.  May be called by any
+ * thread.
  */
 bool e4l_inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		     const struct ext2_inode_large *inode);
@@ -201,23 +207,23 @@ static inline bool inode_holds_anything(const struct ext2_inode *inode)
 }
 
 /*
- * Reports an inode that does not match its file type: the finding @id or, for
- * an EA inode, which has no directory entry, the warning INODE_UNREAD.
+ * Reports the finding @id: the inode does not match its file type.  An EA inode
+ * has no directory entry, so the warning INODE_UNREAD is reported instead.
  */
 void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,
 			  enum finding_id id);
 
-/* Reads inode @ino.  An invalid checksum is no error. */
+/* Reads inode @ino.  An invalid checksum is not an error. */
 errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 			 struct ext2_inode_large *inode);
 
-/* Whether @ino has a fixed purpose, and so needs no link to be in use. */
+/* Whether @ino has a fixed purpose, so that it can be in use without a link. */
 bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*
- * Whether the inode is a symbolic link with inline data: e2fsck neither checks
- * its i_blocks nor counts it for quota.
+ * Whether the inode is a symbolic link with inline data.  e2fsck does not check
+ * i_blocks of such an inode, and does not charge the inode to a quota.
  */
 static inline bool is_inline_link(const struct ext2_inode_large *inode)
 {
@@ -237,7 +243,10 @@ bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 /* Whether @ino is one of the superblock's quota files. */
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 
-/* The header of the attributes in @inode's body; NULL: no attributes. */
+/*
+ * Returns the header of the attributes in @inode's body, or NULL if the body
+ * has no attributes.
+ */
 const char *e4l_xattr_ibody_header(const struct check *ck,
 				   const struct ext2_inode_large *inode);
 
@@ -251,20 +260,20 @@ struct xattr_values {
 	uint64_t clusters;
 };
 
-/* The EA inodes of the attributes in @inode's body. */
+/* Counts the EA inodes of the attributes in @inode's body. */
 struct xattr_values e4l_xattr_ibody_values(struct check *ck,
 					   const struct ext2_inode_large *inode);
 
 /*
- * The number of clusters in Lustre's EA inodes among the EA inodes of the
- * attributes in @inode's body; i_blocks does not count them.
+ * Returns the number of clusters in the EA inodes of Lustre that belong to
+ * attributes in @inode's body.  i_blocks does not count these clusters.
  */
 uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 				const struct ext2_inode_large *inode);
 
 /*
- * Returns the entry at *@p and advances *@p; NULL: there is no entry that ends
- * before @end.
+ * Returns the attribute entry at *@p, and advances *@p to the next entry.
+ * Returns NULL after the last entry, or if the entry extends beyond @end.
  */
 struct ext2_ext_attr_entry;
 const struct ext2_ext_attr_entry *e4l_xattr_walk(const char **p,
@@ -282,7 +291,7 @@ static inline void dir_is_damaged(struct dir *dir)
 	__atomic_store_n(&dir->damaged, true, __ATOMIC_RELAXED);
 }
 
-/* The directory @ino, or NULL. */
+/* Returns the directory @ino, or NULL if @ino is not a directory. */
 struct dir *e4l_find_dir(struct check *ck, ext2_ino_t ino);
 
 #endif

@@ -14,8 +14,8 @@ static int use_cmp(const void *a, const void *b)
 }
 
 /*
- * The hash of an attribute with an EA inode: the hash of the name, combined
- * with the hash of the value in the EA inode.
+ * Returns the hash of an attribute with an EA inode, which combines the hash of
+ * the name with the hash of the value in the EA inode.
  */
 static uint32_t whole_hash(uint32_t name_hash, struct ext2_inode *ea)
 {
@@ -30,7 +30,8 @@ static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
 }
 
 /*
- * An EA inode of Lustre has no hash, but refers to the only inode that uses it.
+ * Whether @ea is an EA inode of Lustre.  Instead of a hash, such an EA inode
+ * has the number and the generation of the only inode that uses it.
  */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {
@@ -77,7 +78,10 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck)
 	return 0;
 }
 
-/* The index of the first use of the EA inode @ino in ck->eas, or ck->n_eas. */
+/*
+ * Returns the index of the first use of the EA inode @ino in ck->eas, or
+ * ck->n_eas if there is none.
+ */
 static size_t first_use(const struct check *ck, ext2_ino_t ino)
 {
 	size_t i = e4l_lower_bound(&ino, ck->eas, ck->n_eas, sizeof(*ck->eas),

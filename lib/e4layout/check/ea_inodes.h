@@ -5,16 +5,19 @@
 
 #include "check_internal.h"
 
-/* Whether @u refers to an EA inode of Lustre, which i_blocks does not count. */
+/*
+ * Whether @u refers to an EA inode of Lustre.  i_blocks of u->ino does not
+ * count such an EA inode.
+ */
 bool e4l_ea_inode_is_lustre(struct check *ck, const struct ea_use *u);
 
 /* Sorts ck->eas, and judges all uses of EA inodes. */
 errcode_t e4l_ea_inodes_prepare(struct check *ck);
 
 /*
- * Judges the reference count of the EA inode @ino, and its directory entries,
- * of which there are @names.  False: no attribute uses @ino, or @ino cannot be
- * read.
+ * Judges the reference count of the EA inode @ino and the number of its
+ * directory entries, @names.  Returns false, and judges nothing, if no
+ * attribute uses @ino or @ino cannot be read.
  */
 bool e4l_ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names);
 

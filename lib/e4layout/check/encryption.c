@@ -25,7 +25,7 @@ struct policies {
 	size_t n;
 };
 
-/* [version]: bytes of a context, and of the policy at its start. */
+/* Per version: length of a context, length of the policy at its start. */
 static const struct {
 	size_t context, policy;
 } contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
@@ -45,7 +45,7 @@ static bool has_no_prefix(uint8_t index)
 	return index >= sizeof(prefix) || !prefix[index];
 }
 
-/* The entry of the context between @first and @end; NULL: no context. */
+/* Returns the entry of the context between @first and @end, or NULL. */
 static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {
@@ -62,7 +62,10 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 	return NULL;
 }
 
-/* The value of the context in @inode's body; NULL: no readable context. */
+/*
+ * Returns the value of the encryption context in @inode's body, or NULL if
+ * there is none or it cannot be read.
+ */
 static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,
 				   size_t *len)

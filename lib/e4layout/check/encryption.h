@@ -6,15 +6,16 @@
 #include "check_internal.h"
 
 /*
- * A number that identifies @inode's encryption policy, for
+ * Returns a number that identifies @inode's encryption policy, for
  * e4l_encryption_note() and e4l_encryption_in_block().
  */
 uint32_t e4l_encryption_policy(struct check *ck,
 			       const struct ext2_inode_large *inode);
 
 /*
- * Records @policy of the encrypted inode @ino, or reports that the inode has no
- * valid context.  Call in the order of inodes.
+ * Records @policy of the encrypted inode @ino.  If the inode has no valid
+ * encryption context, reports this instead.  Call this function in the order of
+ * inode numbers.
  */
 errcode_t e4l_encryption_note(struct check *ck, ext2_ino_t ino,
 			      uint32_t policy);
@@ -25,12 +26,12 @@ errcode_t e4l_encryption_note(struct check *ck, ext2_ino_t ino,
  */
 bool e4l_encryption_in_block(uint32_t policy);
 
-/* Whether there is a context among the attributes from @first to @end. */
+/* Whether an attribute between @first and @end is an encryption context. */
 bool e4l_encryption_in_list(const char *first, const char *end);
 
 /*
- * Whether @ino may be in the encrypted directory @dir.  May be called by any
- * thread.
+ * Whether the encryption policy of the directory @dir permits an entry for
+ * @ino.  May be called by any thread.
  */
 bool e4l_encryption_agrees(const struct check *ck, ext2_ino_t dir,
 			   ext2_ino_t ino);

@@ -56,7 +56,7 @@ void e4l_findings_sort(struct findings *f)
 		f->n = f->max;
 }
 
-/* Reserves an element; false: no memory. */
+/* Reserves an element.  Returns false if there is no memory. */
 static bool make_room(struct findings *f)
 {
 	if (f->n >= 2 * f->max)
@@ -64,7 +64,7 @@ static bool make_room(struct findings *f)
 	return !e4l_grow(&f->v, f->n, sizeof(*f->v));
 }
 
-/* Findings that are normal in a mounted, sound filesystem. */
+/* Whether a finding is normal in a mounted, sound filesystem. */
 static bool is_of_mount(enum finding_id id)
 {
 	static const bool of_mount[FINDING_IDS] = {

@@ -28,7 +28,7 @@ struct finding_info {
 };
 extern const struct finding_info e4l_finding_table[];
 
-/* A finding.  0 or false: not applicable. */
+/* A finding.  Members that do not apply are 0 or false. */
 struct finding {
 	enum finding_id id;
 	ext2_ino_t ino;
@@ -39,9 +39,10 @@ struct finding {
 };
 
 /*
- * A list of findings.  Each finding is counted.  The first @max findings in the
- * order of severity, inode, group and block are kept, whatever the order in
- * which they were added.  Any thread may add findings.
+ * A list of findings.  Every finding is counted, but only the first @max
+ * findings in the order of severity, inode, group and block are kept.  The
+ * order in which findings are added does not matter.  Any thread may add
+ * findings.
  */
 struct findings {
 	pthread_mutex_t lock;
@@ -82,11 +83,11 @@ void e4l_finding_public(const struct finding *what,
 
 /*
  * Returns E4L_ET_DAMAGED, and sets the failure detail of @e to the code and the
- * place of @what.
+ * location of @what.
  */
 errcode_t e4l_finding_fail(struct e4l *e, const struct finding *what);
 
-/* Whether the finding concerns the content of its inode, not only counters. */
+/* Whether the finding is an error in the inode's content, not in a counter. */
 bool e4l_finding_spoils_inode(const struct finding *what);
 
 #endif

@@ -30,7 +30,7 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 				&hit);
 }
 
-/* Sorts, claims and joins all runs; *@overlap: some runs share blocks. */
+/* Sorts, claims and joins all runs.  Sets *@overlap if runs share blocks. */
 static errcode_t settle(struct check *ck, bool *overlap)
 {
 	struct extent_list *m = ck->metadata;
@@ -97,7 +97,7 @@ static int end_cmp(const void *run, const void *blk)
 	return r->blk + r->len <= *(const blk64_t *)blk ? -1 : 0;
 }
 
-/* The index of the first run that ends after @blk. */
+/* Returns the index of the first run that ends after @blk. */
 static size_t find_run(const struct extent_list *m, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);

@@ -5,7 +5,7 @@
 
 #include "check_internal.h"
 
-/* Sorted runs of blocks without overlaps. */
+/* Runs of blocks, sorted and without overlaps. */
 struct extent_list {
 	size_t n;
 	struct blk_run {
@@ -20,13 +20,19 @@ struct extent_list {
 errcode_t e4l_metadata_claim(struct check *ck);
 void e4l_metadata_free(struct check *ck);
 
-/* Claims the clusters of @len blocks from @blk, also if already claimed. */
+/*
+ * Claims the clusters of the @len blocks that begin at @blk.  Clusters that are
+ * claimed already are not reported.
+ */
 errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 
-/* Whether any of @len blocks from @blk is metadata. */
+/* Whether any of the @len blocks that begin at @blk is metadata. */
 bool e4l_metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 
-/* Sets a bit in @bits for each of @n clusters from @first that has metadata. */
+/*
+ * Sets the bits in @bits for those of the @n clusters from @first on that
+ * contain metadata.
+ */
 void e4l_metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
 		       uint8_t *bits);
 

@@ -11,7 +11,8 @@
 #define KNOWN_INCOMPAT (JBD2_REVOKE | JBD2_64BIT | JBD2_ASYNC_COMMIT | \
 			JBD2_CSUM_V2 | JBD2_CSUM_V3 | JBD2_FAST_COMMIT)
 #define EXTENT_MAGIC	0xF30A
-#define BACKUP_BLOCKS	1	/* s_jnl_backup_type: s_jnl_blocks is a copy */
+/* value of s_jnl_backup_type if s_jnl_blocks has a copy of the journal's map */
+#define BACKUP_BLOCKS	1
 
 static uint32_t be32(uint32_t v)
 {
@@ -37,7 +38,7 @@ static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
 	return 0;
 }
 
-/* Returns ENOMEM if libext2fs cannot get the memory for an iteration. */
+/* Returns ENOMEM if there is not enough memory for an iteration. */
 static errcode_t try_memory(const struct check *ck)
 {
 	void *p = malloc(4 * ck->fs->blocksize);
@@ -84,11 +85,14 @@ static bool copy_is_tree(const struct ext2_super_block *sb)
 	       (sb->s_jnl_blocks[0] & 0xFFFF) == EXTENT_MAGIC;
 }
 
-/* Reads the superblock's copy of the journal's map and size. */
+/*
+ * Reads the superblock's copy of the journal's map and size.  Returns false if
+ * there is no copy, or if it cannot be read.
+ */
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
 {
-	/* the copy has no i_flags: libext2fs cannot read an extent tree */
+	/* libext2fs cannot read an extent tree without a copy of i_flags */
 	if (sb->s_jnl_backup_type != BACKUP_BLOCKS || copy_is_tree(sb))
 		return false;
 	memset(inode, 0, sizeof(*inode));
@@ -101,9 +105,9 @@ static bool read_copy(const struct ext2_super_block *sb,
 }
 
 /*
- * Reads the journal inode or, if the inode is damaged, its copy in the
- * superblock, which is reported.  Returns false, with a finding, if both are
- * invalid.
+ * Reads the journal inode.  If the inode is damaged, reads its copy in the
+ * superblock, and reports that the copy is used.  If the copy is invalid, too,
+ * reports that the journal inode is not valid, and returns false.
  */
 static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 {
@@ -290,8 +294,8 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 }
 
 /*
- * Whether libext2fs itself marks the filesystem as in use: it does if the
- * filesystem is open for writing, unless MMP is skipped.
+ * Whether libext2fs marks the filesystem as in use, because the filesystem is
+ * open for writing and MMP is not skipped.
  */
 static bool is_held(ext2_filsys fs)
 {

@@ -32,8 +32,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * Checks the fields without which nothing can be checked.  False: a field is
- * out of range.
+ * Returns false if a field of the superblock is out of range, so that nothing
+ * else can be checked.
  */
 static bool geometry_ok(ext2_filsys fs)
 {
@@ -140,7 +140,7 @@ errcode_t e4l_pass0_super(struct check *ck)
 
 /* ------------------------------------------------------------------ groups */
 
-/* The range of blocks in which the bitmaps and inode table of @group may be. */
+/* Sets the range of blocks for the bitmaps and the inode table of @group. */
 static void group_range(ext2_filsys fs, dgrp_t group, blk64_t *first,
 			blk64_t *last)
 {
@@ -215,8 +215,8 @@ errcode_t e4l_pass0_groups(struct check *ck)
 /* ----------------------------------------------------------------- backups */
 
 /*
- * Compares the fields that a copy of the superblock must share with the
- * original.
+ * Whether the copy of the superblock has the magic number, the block and inode
+ * counts, the block size and the UUID of the original.
  */
 static bool backup_super_ok(struct ext2_super_block *sb,
 			    const struct ext2_super_block *copy)
@@ -234,7 +234,8 @@ static bool backup_super_ok(struct ext2_super_block *sb,
 }
 
 /*
- * Compares the places of metadata in the copied and the original descriptors.
+ * Whether the copied descriptors have the same locations of metadata as the
+ * original descriptors, from group @first on.
  */
 static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 			   uint32_t n)
@@ -278,8 +279,8 @@ static void visit_desc(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Judges @blocks from @blk, which are copies of the descriptor blocks from
- * @first on.
+ * Judges the @blocks blocks that begin at @blk.  They are copies of the
+ * descriptor blocks from number @first on.
  */
 static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
 			      uint32_t blocks, uint32_t first, void *scratch)
@@ -312,7 +313,7 @@ static void judge_backup(struct check *ck, dgrp_t group, void *buf)
 		     fs->super->s_first_meta_bg : fs->desc_blocks;
 	if (old_desc)
 		judge_backup_desc(ck, group, old_desc, old_blocks, 0, buf);
-	/* in the first group of a meta group, the descriptors are no backup */
+	/* the first group of a meta group has the primary descriptors */
 	if (new_desc && group % per_block)
 		judge_backup_desc(ck, group, new_desc, 1,
 				  group / per_block, buf);
@@ -333,13 +334,16 @@ errcode_t e4l_pass0_backups(struct check *ck)
 
 /* ------------------------------------------------------------ resize inode */
 
-/* The groups with backups, which each block of the resize inode lists. */
+/* The groups with backup superblocks, except group 0. */
 struct backups {
 	dgrp_t *group;
 	uint32_t n;
 };
 
-/* Lists the groups with backups; false: more than a block can list. */
+/*
+ * Lists the groups with backup superblocks.  Returns false if there are more
+ * groups than block numbers in a block.
+ */
 static bool list_backups(ext2_filsys fs, struct backups *b)
 {
 	dgrp_t g;
@@ -355,7 +359,10 @@ static bool list_backups(ext2_filsys fs, struct backups *b)
 	return true;
 }
 
-/* Whether @block, the reserved block @pblk, lists its copies in the backups. */
+/*
+ * Whether @block, the content of the reserved block @pblk, lists the blocks
+ * that correspond to @pblk in the groups with backups.
+ */
 static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 			    blk64_t pblk, const struct backups *b)
 {
@@ -371,8 +378,8 @@ static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 
 /*
  * Whether the double indirect block @dind of the resize inode lists the
- * reserved blocks.  Like e2fsck, checks only the first quarter of the reserved
- * blocks.  @buf has space for three blocks.
+ * reserved blocks, and the reserved blocks are valid.  Like e2fsck, checks only
+ * the first quarter of the reserved blocks.  @buf has space for three blocks.
  */
 static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
@@ -399,8 +406,9 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 }
 
 /*
- * Whether the double indirect block @dind has no other block.  e2fsck looks at a
- * quarter of the entries, and does not mark the blocks of any entry as in use.
+ * Whether the double indirect block @dind lists all reserved blocks and no
+ * other block.  e2fsck examines only a quarter of the entries, and does not
+ * mark the blocks in the entries as in use.
  */
 static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
 {
@@ -420,7 +428,10 @@ static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
 	return true;
 }
 
-/* Whether the inode has only a double indirect block, which is valid. */
+/*
+ * Whether the inode has no blocks except a valid double indirect block or, if
+ * the resize_inode feature is not set, no blocks at all.
+ */
 static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 			    uint32_t *buf)
 {

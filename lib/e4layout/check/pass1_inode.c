@@ -33,7 +33,7 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino)
 	/* a count above the number of inodes marks all inodes as unused */
 	if (ext2fs_has_group_desc_csum(ck->fs))
 		return (uint64_t)(ino - 1) % per + unused >= per;
-	/* without checksums, e2fsck compares inode numbers, in 32 bits */
+	/* without group checksums, e2fsck compares 32-bit inode numbers */
 	return ino >= group * per + 1 + per - unused;
 }
 
@@ -50,8 +50,8 @@ errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 }
 
 /*
- * Whether i_block begins with an extent header, with or without the extents
- * flag.
+ * Whether i_block begins with a valid extent header.  Does not test whether the
+ * inode has the extents flag.
  */
 static bool has_extent_header(const struct ext2_inode *inode)
 {
@@ -132,7 +132,7 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 }
 
-/* Judges the flags and the extent header that matter only with a map. */
+/* Judges the flags and the extent header of an inode that may have a map. */
 static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			    const struct ext2_inode *inode)
 {
@@ -170,8 +170,8 @@ static bool has_high_bits(struct ext2_super_block *sb,
 }
 
 /*
- * Whether fragment fields are set.  The Hurd's two fields are high bits of
- * i_blocks in Linux.
+ * Whether fragment fields are set.  Two of these fields exist only on the Hurd;
+ * Linux uses the same bytes for the high bits of i_blocks.
  */
 static bool has_fragment(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)
@@ -310,7 +310,7 @@ static void judge_device(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_flags);
 }
 
-/* The file type as in directory entries. */
+/* Returns the file type of @mode as in directory entries. */
 static uint8_t entry_type(unsigned int mode)
 {
 	static const uint8_t types[16] = {
@@ -341,8 +341,8 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 }
 
 /*
- * Returns the file type as in directory entries, or 0 if the inode does not
- * match its type, which is reported.
+ * Returns the file type as in directory entries.  If the inode does not match
+ * its file type, reports this and returns 0.
  */
 static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)
@@ -396,8 +396,8 @@ static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 /* ---------------------------------------------------------- reserved inodes */
 
 /*
- * Whether a reserved inode that is in use (@wanted) is a regular file, and one
- * that is not in use is empty.
+ * Whether a reserved inode is valid.  If @wanted is true, the inode must be a
+ * regular file; otherwise, the inode must be empty.
  */
 static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 {
@@ -405,7 +405,10 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 	       !inode_holds_anything(inode);
 }
 
-/* Judges a reserved inode.  Returns true if only the map is left to judge. */
+/*
+ * Judges a reserved inode.  Returns true if only its map has to be judged, and
+ * false if all of the inode has to be judged.
+ */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)
 {
@@ -467,7 +470,7 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		kind |= KIND_ENCRYPTED;
 	if (inode->i_flags & EXT4_EA_INODE_FL)
 		kind |= KIND_EA_INODE;
-	/* imagic inodes are opened by number, and need no name */
+	/* imagic inodes are opened by number, and need no directory entry */
 	if (inode->i_flags & EXT2_IMAGIC_FL)
 		kind |= KIND_NO_NAME;
 	return kind;

@@ -29,7 +29,10 @@ static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 	       e4l_inode_csum_ok(fs, ino, raw);
 }
 
-/* e2fsck cannot read an EA inode with a wrong checksum, and aborts. */
+/*
+ * Reports a wrong checksum.  An EA inode has its own finding, because e2fsck
+ * cannot read an EA inode with a wrong checksum, and aborts.
+ */
 static void wrong_csum(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		       const struct ext2_inode *inode)
 {
@@ -49,8 +52,9 @@ static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
 }
 
 /*
- * Whether the inode is in use.  A deleted inode may keep its map, and a
- * reserved inode needs no link.
+ * Whether the inode is in use.  A reserved inode is in use if it has a link or
+ * a block.  Other inodes are in use if they have a link, because a deleted
+ * inode can still have a map.
  */
 static bool is_in_use(const struct check *ck, ext2_ino_t ino,
 		      const struct ext2_inode *inode)
@@ -146,7 +150,7 @@ static void look_node(ext2_ino_t ino, const struct ext2_inode_large *inode,
 
 /* ------------------------------------------------------------------ damage */
 
-/* Damage that the scan reports, and the corresponding finding. */
+/* The errors of the scan, and the corresponding findings. */
 static const struct {
 	errcode_t why;
 	enum finding_id id;
@@ -164,9 +168,9 @@ static const struct {
 };
 
 /*
- * Whether all entries of block @blk in the map of the resize inode are inside
- * the filesystem.  The scan refuses entries that refer to the superblock, but
- * e2fsck counts them as blocks.
+ * Whether all entries of block @blk in the map of the resize inode refer to
+ * blocks of the filesystem, including the superblock.  The scan refuses entries
+ * that refer to the superblock, but e2fsck counts them as blocks.
  */
 static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 			      blk64_t blk)
@@ -191,7 +195,7 @@ static bool is_empty_and_deep(const struct ext2_inode *inode)
 	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC;
 }
 
-/* Whether only the last extent of a leaf ends beyond the largest file. */
+/* Whether only the last extent of a leaf exceeds the maximum file size. */
 static bool last_ends_late(const struct ext3_extent_header *h)
 {
 	const struct ext3_extent *x = (const void *)(h + 1);
@@ -209,8 +213,8 @@ static bool last_ends_late(const struct ext3_extent_header *h)
 }
 
 /*
- * Whether only the last extent of leaf @blk (0: the leaf in the inode) ends
- * beyond the largest file.
+ * Whether only the last extent of leaf @blk exceeds the maximum file size.  If
+ * @blk is 0, tests the leaf in the inode.
  */
 static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 			   blk64_t blk)
@@ -227,8 +231,8 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 }
 
 /*
- * Whether e2fsck accepts @damage, which the scan cannot decode.  *@id is then
- * the finding, a warning, and *@got its wrong value.
+ * Whether e2fsck accepts @damage, which the scan cannot decode.  If so, sets
+ * *@id to a finding, which is a warning, and *@got to the number found.
  */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id, uint64_t *got)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pass 1: symbolic links in blocks: compares the target's length and the size.
+ * Pass 1: compares the size of symbolic links with the length of their targets,
+ * if the targets are in blocks.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -21,7 +21,7 @@ struct file {
 	uint64_t extents, blocks;
 	int64_t last_lblk;		/* last mapped block, or NO_BLOCK */
 	int64_t last_written;		/* last mapped and written block */
-	blk64_t last_pblk;		/* 0: no block */
+	blk64_t last_pblk;		/* last physical block; 0: no block */
 	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;
 	uint32_t policy;	/* policy of an encrypted file */
@@ -36,7 +36,7 @@ struct file_walk {
 	uint64_t max_indirect_bytes;
 };
 
-/* The maximum size of a file with an indirect map. */
+/* Returns the maximum size of a file with an indirect map, in bytes. */
 static uint64_t max_indirect_bytes(ext2_filsys fs)
 {
 	uint64_t per = fs->blocksize / 4;
@@ -225,7 +225,10 @@ static uint64_t max_dir_blocks(ext2_filsys fs)
 	return 1ULL << (21 - fs->super->s_log_block_size);
 }
 
-/* Judges an extent of a directory; false: beyond the largest directory. */
+/*
+ * Judges an extent of a directory.  Returns false if the extent exceeds the
+ * maximum size of a directory.
+ */
 static bool judge_dir_extent(struct file_walk *w, const struct e4l_piece *p,
 			     const struct e4l_extent *ex)
 {
@@ -315,7 +318,7 @@ static bool dir_size_ok(struct file_walk *w, const struct e4l_piece *p)
 					 EXT2_INODE_SIZE(ck->fs->super),
 					 &len) ||
 		       size == I_BLOCK_BYTES + len;
-	/* e2fsck counts a directory's blocks in 32 bits */
+	/* e2fsck uses only the low 32 bits of the number of blocks */
 	if (blocks > mapped && (uint32_t)blocks == mapped) {
 		FOUND(ck, INODE_DIR_SIZE_HIGH, .ino = p->ino, .got = size);
 		return true;
@@ -356,8 +359,8 @@ static void judge_size(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Converts i_blocks to clusters; false: i_blocks is not a whole number of
- * clusters.
+ * Converts i_blocks to clusters.  Returns false if i_blocks is not a whole
+ * number of clusters.
  */
 static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 			    uint64_t *clusters)
@@ -393,7 +396,10 @@ static errcode_t note_xattr_block(struct file_walk *w,
 	return err;
 }
 
-/* Judges the place of the attribute block; true: the block can be read. */
+/*
+ * Judges the location of the attribute block.  Returns true if there is an
+ * attribute block and its location is valid.
+ */
 static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 {
 	if (!acl)
@@ -411,8 +417,9 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 }
 
 /*
- * The EA inodes of the attributes in the body of @p.  e2fsck does not read
- * these attributes in a reserved inode, such as the journal's.
+ * Counts the EA inodes of the attributes in the body of p->inode.  Counts none
+ * in a reserved inode, such as the journal inode, because e2fsck does not read
+ * the attributes of these inodes.
  */
 static struct xattr_values body_values(struct check *ck,
 				       const struct e4l_piece *p)
@@ -425,8 +432,8 @@ static struct xattr_values body_values(struct check *ck,
 }
 
 /*
- * The number of clusters that i_blocks of @p should count, without the EA
- * inodes of the attribute block.
+ * Returns the number of clusters that i_blocks of p->inode should count,
+ * without the EA inodes of the attribute block.
  */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)
@@ -460,8 +467,8 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	judged = (p->damaged && p->ino != EXT2_RESIZE_INO) ||
 		 ck->fs->super->s_creator_os == EXT2_OS_HURD;
 	/*
-	 * the attribute block may refer to EA inodes: judge_missing() decides
-	 * when it has read the block
+	 * The attribute block may refer to EA inodes.  judge_missing() judges
+	 * i_blocks after the block is read.
 	 */
 	if (ok && has_acl && stated >= counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
@@ -481,7 +488,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	return has_acl ? note_xattr_block(w, p, acl, missing, judged) : 0;
 }
 
-/* Records a symbolic link with a block, if the block is valid. */
+/* Records a symbolic link whose target is in a block, if its map is valid. */
 static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -491,7 +498,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 	if (p->map == E4L_MAP_INLINE ||
 	    (ck->kind[p->ino] & KIND_TYPE) != EXT2_FT_SYMLINK)
 		return 0;
-	/* a target that fits in the inode must not be in a block */
+	/* a target that is short enough for the inode must not be in a block */
 	if (ext2fs_is_fast_symlink(inode)) {
 		if (w->f.extents)
 			e4l_inode_wrong_type(ck, p->ino, 0, p->inode,
@@ -531,9 +538,9 @@ static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Whether the index of a directory is checked.  The check takes an element of
- * ck->dx for each logical block, so that a damaged map with few blocks and a
- * high block number must be left out.
+ * Whether the index of a directory is checked.  The check needs an element of
+ * ck->dx for each logical block.  The directory is therefore skipped if its map
+ * is damaged and has few blocks, but high logical block numbers.
  */
 static bool has_index_blocks(const struct file_walk *w, const struct dir *dir)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * pass1_walk: visits the extents of each file, in the order of inodes and of
- * logical blocks: claims blocks, checks sizes, and collects directories.
+ * logical blocks.  Claims blocks, checks sizes, and collects directories.
  */
 #ifndef E4L_CHECK_PASS1_WALK_H
 #define E4L_CHECK_PASS1_WALK_H
@@ -15,8 +15,9 @@ errcode_t e4l_walk_piece(struct file_walk *w, const struct e4l_piece *piece);
 void e4l_walk_free(struct file_walk *w);
 
 /*
- * Claims @n clusters from @first for @ino, and reports clusters that are
- * claimed already.  @blk is the first block of @ino in these clusters.
+ * Claims the @n clusters from @first on for @ino.  Reports clusters that are
+ * claimed already, unless the filesystem has the shared_blocks feature.  @blk
+ * is the first block of @ino in these clusters.
  */
 errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			     uint64_t first, uint64_t n);

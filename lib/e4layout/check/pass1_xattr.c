@@ -47,7 +47,7 @@ struct list {
 	ext2_ino_t ino;
 	uint32_t generation;
 	blk64_t blk;		/* 0: in the inode */
-	const char *base;	/* regions begin at offsets from @base */
+	const char *base;	/* start of @region */
 	const char *values;	/* origin of e_value_offs */
 	const char *first, *end;
 	struct region region;
@@ -76,7 +76,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
-/* Describes the use of an EA inode by @entry. */
+/* Returns a description of the use of an EA inode by @entry. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {
@@ -91,7 +91,7 @@ static struct ea_use ea_use(const struct list *l,
 	};
 }
 
-/* The number of clusters in Lustre's EA inodes of the list @l. */
+/* Returns the number of clusters in EA inodes of Lustre that list @l uses. */
 static uint64_t lustre_clusters(const struct list *l)
 {
 	const struct ext2_ext_attr_entry *entry;
@@ -110,8 +110,8 @@ static uint64_t lustre_clusters(const struct list *l)
 }
 
 /*
- * Records an attribute with an EA inode, which is judged when all inodes are
- * known.
+ * Records an attribute with an EA inode.  Pass 4 judges the EA inode, because
+ * all inodes must be known.
  */
 static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -157,8 +157,8 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges an entry whose name is inside the list.  False: the entry is invalid,
- * and the following entries are not to be judged.
+ * Judges an entry whose name is inside the list.  Returns false if the entry is
+ * invalid, so that the following entries must not be judged.
  */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -179,7 +179,10 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 	return hash_ok(l, entry) || wrong_hash(l, entry);
 }
 
-/* Judges all entries up to the end or up to an invalid entry (false). */
+/*
+ * Judges all entries.  Returns false at the first entry that is invalid; the
+ * following entries are not judged.
+ */
 static bool judge_list(struct list *l)
 {
 	const char *p = l->first;
@@ -227,7 +230,7 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 	return *(const uint32_t *)header == EXT2_EXT_ATTR_MAGIC ? header : NULL;
 }
 
-/* Finds the attributes in @inode's body; false: no attributes. */
+/* Finds the attributes in @inode's body.  Returns false if there are none. */
 static bool ibody_list(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode, struct list *l)
 {
@@ -311,7 +314,7 @@ uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 struct blocks {
 	struct check *ck;
 	struct xattr_use *uses;		/* sorted by block */
-	size_t *at;	/* index in @uses of each distinct block */
+	size_t *at;	/* index in @uses of the first use of each block */
 	size_t n, next;
 };
 
@@ -352,7 +355,7 @@ static bool block_csum_ok(ext2_filsys fs, blk64_t blk, const void *block)
 	return crc == ext2fs_le32_to_cpu(h->h_checksum);
 }
 
-/* The block in host byte order. */
+/* Returns the block in host byte order. */
 static const void *host_block(struct blocks_job *job, const void *block)
 {
 #ifdef WORDS_BIGENDIAN
@@ -364,7 +367,7 @@ static const void *host_block(struct blocks_job *job, const void *block)
 #endif
 }
 
-/* The number of uses of the block at @at. */
+/* Returns the number of inodes that use the block of b->uses[@at]. */
 static size_t count_uses(const struct blocks *b, size_t at)
 {
 	size_t i = at;
@@ -391,9 +394,8 @@ static void wrong_blocks(struct check *ck, const struct xattr_use *use,
 }
 
 /*
- * Checks that the clusters of i_blocks that pass 1 could not explain are the
- * clusters of the EA inodes in @l, for each of the @n inodes that use the
- * block.
+ * For each of the @n inodes that use the attribute block with the list @l,
+ * checks that i_blocks counts the clusters of the EA inodes in @l.
  */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
 			  const struct list *l)
@@ -401,7 +403,7 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
-	/* an EA inode of Lustre has one user */
+	/* if the block has an EA inode of Lustre, only one inode uses it */
 	if (clusters && use->missing < clusters)
 		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {
@@ -412,8 +414,8 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 }
 
 /*
- * Reports encrypted inodes whose encryption context is neither in the body nor
- * in the block.
+ * Reports encrypted inodes whose encryption context is neither in the body of
+ * the inode nor in the attribute block.  @has: the block has a context.
  */
 static void judge_contexts(struct blocks *b, size_t at, size_t n, bool has)
 {

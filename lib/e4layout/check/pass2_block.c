@@ -9,16 +9,16 @@
 #include "pass2_block.h"
 #include "pass2_htree.h"
 
-#define ENCRYPTED_NAME	16	/* minimum length */
+#define ENCRYPTED_NAME	16	/* minimum length of an encrypted name */
 
-/* A part of a directory. */
+/* A directory block, or one of the two parts of an inline directory. */
 struct part {
 	struct dir *dir;
 	struct dx_block *dx;	/* NULL: the directory has no valid index */
 	blk64_t blk;
 	const char *buf;
 	unsigned int len, off;
-	unsigned int entry;	/* 0: ".", 1: "..", 2: any other */
+	unsigned int entry;	/* next entry: 0: ".", 1: "..", 2: any other */
 	bool hashed;		/* hashes follow the names */
 };
 
@@ -40,7 +40,7 @@ void e4l_dir_judge_release(struct dir_judge *j)
 
 /* ------------------------------------------------------------------- links */
 
-/* Counts a name of @ino; 65535 means at least 65535. */
+/* Counts a directory entry of @ino.  A count of 65535 means 65535 or more. */
 static void count_link(struct check *ck, ext2_ino_t ino)
 {
 	uint16_t *p = &ck->counted[ino];
@@ -52,7 +52,10 @@ static void count_link(struct check *ck, ext2_ino_t ino)
 		;
 }
 
-/* Records the parent of a directory; of several parents, the lowest inode. */
+/*
+ * Records @parent as the parent of directory @ino.  If a directory has several
+ * parents, records the one with the lowest inode number.
+ */
 static void note_parent(struct check *ck, ext2_ino_t ino, ext2_ino_t parent)
 {
 	struct dir *dir = e4l_find_dir(ck, ino);
@@ -110,7 +113,7 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 }
 
-/* Whether an earlier entry of @p has the name of @e. */
+/* Whether an earlier entry of @p has the name of @e.  If not, adds the name. */
 static bool is_twice(struct dir_judge *j, const struct part *p,
 		     const struct dirent_raw *e)
 {
@@ -278,7 +281,7 @@ static void judge_entry(struct dir_judge *j, struct part *p,
 		p->entry++;
 }
 
-/* Reads the next entry; false: the remaining bytes are invalid. */
+/* Reads the next entry.  Returns false if the remaining bytes are invalid. */
 static bool next_entry(const struct check *ck, struct part *p,
 		       struct dirent_raw *e)
 {
@@ -393,7 +396,10 @@ void e4l_dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 		e4l_htree_judge_node(ck, dir, blk, lblk, block);
 }
 
-/* An inline directory stores no ".", and only the inode number of "..". */
+/*
+ * Judges "." and ".." of an inline directory, which stores no entry for ".",
+ * and only the inode number for "..".
+ */
 static void judge_inline_dots(struct dir_judge *j, struct part *p,
 			      ext2_ino_t parent)
 {

@@ -5,7 +5,7 @@
 
 #include "check_internal.h"
 
-/* Memory of one thread for one block. */
+/* The working memory of one thread, which judges one block at a time. */
 struct dir_judge {
 	struct check *ck;
 	/* hash table of the block's names, to find duplicates */
@@ -18,11 +18,11 @@ struct dir_judge {
 errcode_t e4l_dir_judge_init(struct dir_judge *j, struct check *ck);
 void e4l_dir_judge_release(struct dir_judge *j);
 
-/* Judges logical block @lblk of @dir; @block is its content as on disk. */
+/* Judges logical block @lblk of @dir.  @block has the content as on disk. */
 void e4l_dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 			 uint32_t lblk, const void *block);
 
-/* Judges an inline directory; @inode is its inode in host byte order. */
+/* Judges the inline directory @dir.  @inode is in host byte order. */
 void e4l_dir_judge_inline(struct dir_judge *j, struct dir *dir,
 			  const struct ext2_inode_large *inode);
 

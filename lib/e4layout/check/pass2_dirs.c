@@ -11,8 +11,9 @@
  * too, for one round of directories at a time, as tally.h requires.
  *
  * Threads share the number of links of each inode, and the parent of each
- * directory: of several parents, the lowest inode.  Neither depends on the
- * timing of threads.
+ * directory.  If a directory has several parents, the one with the lowest inode
+ * number is recorded.  The result therefore does not depend on the timing of
+ * threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -60,8 +61,8 @@ static blk64_t inode_block(ext2_filsys fs, ext2_ino_t ino)
 }
 
 /*
- * Sets the place of inline directories, which have runs of length 0, to the
- * block of the inode table.
+ * Sets the location of each inline directory, which has a run of length 0, to
+ * the block of the inode table that contains the inode.
  */
 static void place_inline(struct check *ck)
 {
@@ -86,7 +87,7 @@ static int run_cmp(const void *a, const void *b)
 
 /*
  * Returns the inode of an inline directory from @block of the inode table, in
- * host byte order, valid until the next call for @job.
+ * host byte order.  The inode is valid until the next call for @job.
  */
 static const struct ext2_inode_large *inode_in(struct job *job,
 					       const struct dir *dir,
@@ -111,7 +112,7 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 				    job->of[want->slot].lblk, block);
 }
 
-/* Adds @block to the tally; NULL: the block cannot be read. */
+/* Adds @block to the tally.  @block is NULL if the block cannot be read. */
 static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 		  const void *block)
 {

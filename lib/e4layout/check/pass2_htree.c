@@ -59,13 +59,13 @@ void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 					    root->hash_version);
 }
 
-/* The size of the checksum at the end of an index block. */
+/* Returns the size of the checksum at the end of an index block. */
 static unsigned int tail_bytes(ext2_filsys fs)
 {
 	return ext2fs_has_feature_metadata_csum(fs->super) ? DX_TAIL_BYTES : 0;
 }
 
-/* The number of entries that fit in an index block from @offset on. */
+/* Returns the number of entries that fit in an index block from @offset on. */
 static unsigned int entries_from(ext2_filsys fs, unsigned int offset)
 {
 	return (fs->blocksize - tail_bytes(fs) - offset) /
@@ -85,8 +85,8 @@ bool e4l_htree_is_node(struct check *ck, const void *block)
 }
 
 /*
- * Records the hash range of the block to which entry @i of @count refers;
- * false: the entry is invalid.
+ * Records the hash range of the block to which entry @i of @count refers.
+ * Returns false if the entry is invalid.
  */
 static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 		       const struct ext2_dx_entry *entry, unsigned int i,
@@ -113,7 +113,10 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 	return true;
 }
 
-/* Records the entries of a block, from @offset on; false: invalid entries. */
+/*
+ * Records the entries of an index block, from @offset on.  Returns false if
+ * they are invalid.
+ */
 static bool note_entries(struct check *ck, struct dir *dir, uint32_t lblk,
 			 const char *block, unsigned int offset)
 {
@@ -148,7 +151,10 @@ void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 	dir_is_damaged(dir);
 }
 
-/* The number of index blocks above block @b; in a loop, an invalid number. */
+/*
+ * Returns the number of index blocks on the path from the root to block @b.  If
+ * the path is a loop, returns a number above EXT4_HTREE_LEVEL.
+ */
 static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 			     uint32_t b)
 {
@@ -162,8 +168,9 @@ static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 }
 
 /*
- * Sets the lowest and highest hash of the index blocks above the blocks of
- * @type, from their first and last block below.
+ * Sets the lowest and highest hash of each index block that refers to blocks of
+ * @type.  They are the lowest hash of the first of these blocks, and the
+ * highest hash of the last one.
  */
 static void raise_hashes(struct check *ck, struct dir *dir, enum dx_type type)
 {

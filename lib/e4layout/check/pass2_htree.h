@@ -7,7 +7,7 @@
 
 enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 
-/* Judges the root info of an index; @block is the first block of @dir. */
+/* Judges the root info of an index.  @block is the first block of @dir. */
 void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 			  const void *block);
 
@@ -16,7 +16,7 @@ bool e4l_htree_is_node(struct check *ck, const void *block);
 
 /*
  * Judges the entries of an index block, and records the hash ranges of the
- * blocks below.  May be called by any thread.
+ * blocks to which the entries refer.  May be called by any thread.
  */
 void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 			  uint32_t lblk, const void *block);

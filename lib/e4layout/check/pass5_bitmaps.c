@@ -39,8 +39,8 @@ static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 }
 
 /*
- * Calls @tell for each run of bits that are set only in @have (@lost) or only
- * in @want.
+ * Calls @tell for each run of bits that differ.  The argument @lost is true if
+ * the bits are set only in @have, and false if they are set only in @want.
  */
 static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 		    void (*tell)(uint32_t first, uint32_t n, bool lost,
@@ -65,7 +65,7 @@ static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 	}
 }
 
-/* Whether all bits from @bit to the end of the block are set. */
+/* Whether all bits of @map from @bit to the end of the block are set. */
 static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 {
 	for (; bit % 8; bit++)
@@ -248,7 +248,10 @@ static bool is_uninit(ext2_filsys fs, dgrp_t g, int kind)
 				    EXT2_BG_INODE_UNINIT);
 }
 
-/* The block of a bitmap, or 0 if the bitmap is uninitialized or misplaced. */
+/*
+ * Returns the block of a bitmap, or 0 if the bitmap is uninitialized or its
+ * location is invalid.
+ */
 static blk64_t bitmap_blk(ext2_filsys fs, dgrp_t g, int kind)
 {
 	blk64_t blk = kind == BLOCK_BITMAP ? ext2fs_block_bitmap_loc(fs, g) :

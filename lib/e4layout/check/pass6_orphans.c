@@ -13,7 +13,7 @@ struct orphan_file {
 	struct check *ck;
 	ext2_ino_t ino;
 	uint32_t seed;
-	e2_blkcnt_t blocks;	/* from the size of the file */
+	e2_blkcnt_t blocks;	/* number of blocks according to i_size */
 	bool bad;
 	char *block, *clean;
 };

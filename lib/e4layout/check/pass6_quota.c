@@ -12,7 +12,7 @@
 #define REFS		(QUOTA_BLOCK / 4)
 #define MAX_FILE_BYTES	(1ULL << 31)
 
-/* Offsets in an entry, for each version of the format. */
+/* Length of an entry and offsets in it, for each version of the format. */
 static const struct layout {
 	unsigned int bytes, inodes, inodes_bytes, space;
 } layouts[] = {
@@ -133,7 +133,7 @@ struct qfile {
 	uint32_t blocks;
 	const struct layout *layout;
 	struct usages *usages;
-	uint8_t *read;		/* one bit per block of entries */
+	uint8_t *read;		/* bitmap of the compared blocks of entries */
 	uint64_t visits;	/* number of visited tree blocks */
 };
 
@@ -141,7 +141,7 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 {
 	unsigned int got;
 
-	/* bytes beyond the end are zero */
+	/* bytes beyond the end of the file are zero */
 	memset(buf, 0, QUOTA_BLOCK);
 	return !ext2fs_file_llseek(q->file, (uint64_t)block * QUOTA_BLOCK,
 				   EXT2_SEEK_SET, NULL) &&
