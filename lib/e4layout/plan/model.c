@@ -196,7 +196,7 @@ uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
 				      (start + len) * ratio);
 }
 
-/* Marks the blocks [@start, @end) as unwritten: a move need not copy them. */
+/* Marks the blocks [@start, @end) as unwritten, so that moves skip them. */
 static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 {
 	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
@@ -266,7 +266,7 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	if (!ex)
 		return NULL;
 	memcpy(ex, file->extents, n * sizeof(*ex));
-	/* contiguous if the logical blocks are contiguous */
+	/* physical blocks are contiguous where logical blocks are contiguous */
 	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
 		ex[i].pblk = ex[i].lblk;
 	return ex;

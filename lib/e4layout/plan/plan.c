@@ -15,7 +15,7 @@
  */
 #define LARGE_PERCENT	95
 #define NEAR_PERCENT	95
-/* a plan that saves fragments keeps this percentage of free extents */
+/* percentage of their length that free extents keep if fragments are saved */
 #define LOSS_PERCENT	90
 /* minimum gain of a plan that only improves free space, in % of free space */
 #define WORTH_PERCENT	5
@@ -318,8 +318,8 @@ static errcode_t try_all(struct round *r)
 
 /*
  * Makes rounds of attempts.  Each round begins with the best result of the
- * previous round.  The last round has no better attempt, so that another plan
- * would find nothing to do.
+ * previous round.  Stops after a round without a better attempt, so that
+ * another plan would find nothing to do.
  */
 static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 			    struct e4l_work *w)
@@ -420,7 +420,10 @@ static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 				     E4L_PLAN_SKIP_GUARD;
 }
 
-/* Notes the excess fragments that @file still has as skipped, by reason. */
+/*
+ * Adds the remaining excess fragments of @file to the list of skipped extents,
+ * by reason.
+ */
 static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			   const struct e4l_look *look, uint32_t file)
 {
@@ -449,7 +452,10 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 	return err;
 }
 
-/* Notes the runs that the zeroing budget does not cover as skipped, by file. */
+/*
+ * Adds the runs that the zeroing budget does not cover to the list of skipped
+ * extents, by file.
+ */
 static errcode_t list_unzeroed(struct e4l_plan *p)
 {
 	const struct e4l_plan *m = p;
@@ -504,7 +510,7 @@ static errcode_t number(struct e4l_plan *p)
 	return 0;
 }
 
-/* Takes over the moves of @w, and sets the result. */
+/* Makes the moves of @w the moves of the plan, and sets the result. */
 static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 {
 	struct e4l_plan_result *r = &p->result;

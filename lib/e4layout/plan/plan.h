@@ -31,7 +31,7 @@
 #define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten extents */
 #define E4L_PLAN_MOVE	0x4	/* move the file to join its fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
-#define E4L_PLAN_ASK	0x10	/* ask may_move() before moving away */
+#define E4L_PLAN_ASK	0x10	/* call may_move() before moving it away */
 /* move only the whole file at once: a transaction is too small for its tree */
 #define E4L_PLAN_AT_ONCE 0x20
 

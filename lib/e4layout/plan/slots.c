@@ -164,7 +164,7 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
  * for items without a slot, the items in segments near the region become loose.
  */
 struct around {
-	/* clusters to move per segment; E4L_NONE: has a wall, or is used up */
+	/* clusters to move per segment; E4L_NONE: nothing can become loose */
 	uint32_t *cost;
 	uint32_t n, len;	/* number of segments; clusters per segment */
 	/* first segment of the region, first segment after the region */

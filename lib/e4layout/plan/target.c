@@ -258,7 +258,7 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 		err = list_windows(w, len, least, &v, &n);
 		for (i = 0; i < n && !err && v[i].run.len <= rest; i++) {
 			if (!make_region(w, &v[i].run))
-				break;	/* there are new walls */
+				break;	/* walls were added: list again */
 			if (!first->len)
 				*first = v[i].run;
 			rest -= v[i].run.len;
@@ -315,8 +315,8 @@ static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 }
 
 /*
- * Returns the total length of the fragments that overlap [start, end) and whose
- * items would have to be moved, except item @i.
+ * Returns the total length of the items, except item @i, that would have to be
+ * moved because they overlap [start, end).
  */
 static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 			     uint32_t start, uint32_t end)
@@ -356,11 +356,11 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 }
 
 /*
- * Reserves a slot around the longest fragment of item @i if this is worth it.
- * A short item is worth it if the other items in the slot have at most half of
- * the clusters of item @i that need not be copied.  A long item is worth it if
- * the clusters to move, including *@lifted, fit into half of free space.
- * *@lifted is the number of clusters evacuated for all items so far.
+ * Reserves a slot around the longest fragment of item @i under one condition.
+ * For a short item, the other items in the slot must not be longer than half of
+ * the clusters of item @i that need not be copied.  For a long item, all
+ * clusters to move must fit into half of free space, including *@lifted, the
+ * clusters evacuated for earlier items.
  */
 static void try_home(struct e4l_work *w, uint32_t i, bool is_long,
 		     uint64_t *lifted)

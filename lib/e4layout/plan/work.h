@@ -13,7 +13,7 @@ enum e4l_item_state {
 	E4L_KEPT,		/* the item stays in place */
 	E4L_LOOSE,		/* the item will be moved */
 	E4L_MOVED,
-	E4L_PINNED,		/* the item must not be moved, like a wall */
+	E4L_PINNED,		/* the item is treated as a wall */
 };
 
 enum e4l_file_state {
@@ -86,10 +86,10 @@ struct e4l_work {
 	uint32_t n_by_place;
 	/* maps of clusters (@unwritten: of blocks) */
 	uint64_t *used, *unwritten;
-	uint64_t *walls;		/* walls, regions and @homes */
-	uint64_t *loose;	/* loose items and loose spare tree blocks */
-	uint64_t *region;		/* regions */
-	uint64_t *homes;		/* reserved slots (item[].home) */
+	uint64_t *walls;	/* walls, clusters of regions, reserved slots */
+	uint64_t *loose;	/* clusters of loose items and tree blocks */
+	uint64_t *region;		/* clusters of regions */
+	uint64_t *homes;	/* clusters of reserved slots (item[].home) */
 	uint64_t *given;		/* clusters that the batch frees */
 	uint64_t *scratch;
 	/* slots, sorted by length; @head: first waiting item of each length */
@@ -100,7 +100,7 @@ struct e4l_work {
 	uint32_t n_homes;
 	struct e4l_fit fit;
 	uint64_t free_end;		/* number of clusters free at the end */
-	uint32_t large_item;		/* a longer item is long */
+	uint32_t large_item;	/* maximum length of an item that is not long */
 	uint64_t to_move;
 	uint64_t copied, zeroed;	/* in blocks */
 	bool late;			/* enough() has ended the planning */
