@@ -29,7 +29,7 @@ struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* or NULL */
 	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;	/* size of a part (TXN_PARTS); 0: no limit */
+	uint64_t part_blocks;	/* blocks of a part, see TXN_PARTS; or 0 */
 	/* Called after @blocks blocks have been copied or zeroed; or NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*

@@ -3,7 +3,7 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
-/* limit of the bytes that a transaction with several steps copies and zeroes */
+/* maximum bytes to copy and to zero in a transaction with several steps */
 #define TXN_BYTES	(64u << 20)
 
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)

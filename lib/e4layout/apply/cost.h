@@ -54,7 +54,7 @@ errcode_t e4l_step_load(const struct e4l_geometry *geo,
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
-/* A transaction of up to this number of parts does not call stop(). */
+/* stop() is not called in a transaction of up to this number of parts */
 #define TXN_PARTS	16
 
 /*
