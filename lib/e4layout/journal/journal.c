@@ -26,9 +26,9 @@
  *
  * This is safe for any order of the writes between two flushes, and if sectors
  * of 512 bytes tear:
- *  - The transaction in the log is complete (2) before the pointer is written,
- *    and the pointer and its checksum are in one sector: the write of a single
- *    sector commits the transaction.
+ *  - The transaction in the log is complete after step 2, before the pointer is
+ *    written.  The pointer and its checksum are in one sector, so the write of
+ *    a single sector commits the transaction.
  *  - Transaction n leaves the log in step 3 of transaction n+1.  Recovery does
  *    not need transaction n then: its blocks were written to their final
  *    locations before the flush of step 2 of transaction n+1.
@@ -40,9 +40,9 @@
  *  - Data are written to blocks without references, and the flush of step 2
  *    precedes any reference to them.
  *  - The superblock changes within one sector (super.c), and only in steps 1
- *    and 7, when the journal is empty.  Its free counts are not part of
- *    transactions: the kernel and e2fsck compute them from the group
- *    descriptors if needs_recovery is set, and step 7 writes them.
+ *    and 7, when the journal is empty.  The free counts in the superblock are
+ *    not part of transactions.  If needs_recovery is set, the kernel and e2fsck
+ *    compute them from the group descriptors.  Step 7 writes them.
  *  - A commit block that was written but is not referenced must not become part
  *    of a later transaction of the kernel.  After recovery, the kernel skips
  *    one sequence number; with an empty journal, it begins with the number

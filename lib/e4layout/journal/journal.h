@@ -79,8 +79,8 @@ errcode_t e4l_journal_close(struct e4l_journal *j);
 /*
  * Makes e4l_journal_close() discard all free blocks that later transactions
  * have allocated or freed, after all changes are durable.  A device unmaps
- * discarded blocks, and an image file gets holes.  e4l_journal_close() sets
- * *@result.  A failed discard is reported only there.
+ * discarded blocks, and an image file gets holes.  e4l_journal_close() reports
+ * the result, even if it is an error, only in *@result.
  */
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
 
@@ -99,10 +99,11 @@ uint32_t e4l_txn_room(const struct e4l_txn *t);
 
 /*
  * Return the transaction's copy of block @blk, which the caller changes in
- * place (including checksums).  If the block is new to the transaction,
- * edit_block reads it from the device; new_block always fills it with zeroes.
- * *@data belongs to the transaction and is valid until the transaction ends or
- * frees the block.  Not for bitmaps, group descriptors and superblocks.
+ * place (including checksums).  If the transaction has no copy of the block,
+ * edit_block reads the block from the device; new_block always returns a copy
+ * filled with zeroes.  *@data belongs to the transaction and is valid until the
+ * transaction ends or frees the block.  Do not use these functions for bitmaps,
+ * group descriptors and superblocks.
  * Errors: E4L_ET_TXN_FULL (nothing has changed, and the transaction can
  * continue), E4L_ET_BLOCK_RANGE, ENOMEM, and errors of reading.
  */
@@ -121,8 +122,8 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 
 /*
  * Moves inode @from to the inode number @to, which must be free: moves the
- * bytes, with a new checksum, zeroes the old place, and updates bitmaps, group
- * descriptors and, with @is_dir, directory counts.  fs->inode_map must be
+ * bytes, with a new checksum, zeroes the bytes of @from, and updates bitmaps,
+ * group descriptors and, with @is_dir, directory counts.  fs->inode_map must be
  * loaded.  The caller changes all references to @from in the same transaction.
  * The inode table must be zeroed at the position of @to.  Adds up to two blocks
  * each of inode tables, of inode bitmaps and of group descriptors to @t.

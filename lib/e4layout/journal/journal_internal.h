@@ -42,7 +42,7 @@ struct e4l_journal {
 	struct jbd2_super jsb;	/* the journal's superblock, as on disk */
 	uint32_t first;		/* first block of the log */
 	uint32_t fast;		/* first block of fast commits, or 0 */
-	uint32_t half;		/* blocks of the log that a transaction gets */
+	uint32_t half;		/* length of each half of the log, in blocks */
 	uint32_t capacity;	/* blocks that a transaction may change */
 	uint32_t seq;		/* last sequence number used */
 	uint32_t seed;		/* seed of the log's checksums */

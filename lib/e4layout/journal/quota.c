@@ -14,7 +14,7 @@ struct record {
 	blk64_t blk;			/* block and offset of the record */
 	size_t offset;
 	uint64_t bytes;			/* usage when the record was read */
-	uint64_t less;	/* sum of the decreases that were found possible */
+	uint64_t less;	/* decreases that e4l_quota_check() has accepted */
 };
 
 struct e4l_quota {

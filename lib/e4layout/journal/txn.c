@@ -301,9 +301,9 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 }
 
 /*
- * Adds the block @bitmap, a bitmap of @group, and the block of the group's
- * descriptor to the transaction, and @group to @groups.  fill_groups() fills
- * both blocks at the commit.
+ * If @group is not in @groups, adds it, and adds two blocks to the transaction:
+ * @bitmap, a bitmap of the group, and the block of the group descriptor.
+ * fill_groups() fills both blocks at the commit.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)
