@@ -207,8 +207,9 @@ static inline bool inode_holds_anything(const struct ext2_inode *inode)
 }
 
 /*
- * Reports the finding @id: the inode does not match its file type.  An EA inode
- * has no directory entry, so the warning INODE_UNREAD is reported instead.
+ * Reports, as finding @id, that the inode does not match its file type.  An EA
+ * inode has no directory entry, so the warning INODE_UNREAD is reported
+ * instead.
  */
 void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,

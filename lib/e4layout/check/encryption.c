@@ -32,8 +32,8 @@ static const struct {
 
 /*
  * Whether attribute names with @index have no prefix.  The index of encryption
- * contexts has no prefix, and libext2fs cannot distinguish a context, named
- * "c", from an attribute "c" with another such index.
+ * contexts has no prefix, and libext2fs cannot distinguish a context, which is
+ * named "c", from an attribute "c" with another index without a prefix.
  */
 static bool has_no_prefix(uint8_t index)
 {
