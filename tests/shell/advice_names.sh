@@ -55,6 +55,7 @@ try() {
 
 try plain.img
 same 'a plain name' "$(cat "$work/command")" 'e2fsck -f plain.img'
+# shellcheck disable=SC2016
 for name in 'a b.img' 'x;touch PWN.img' "it's" "it's\\" '-y' '*.img' \
 	'$(touch PWN)' 'back\n' '~root' '#x' '"x"' 'x>y' '=ls' '[a].img' \
 	'w?offset=0' 'a?b' 'grün' "$(printf 'line\nbreak')" \
