@@ -146,6 +146,42 @@ START_TEST(keeps_promises)
 }
 END_TEST
 
+/* Denies half of the files; @extents must be the start of the file. */
+static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
+		     void *priv)
+{
+	const struct world *w = priv;
+	const struct e4l_extent *first = w->file[ino - 1].ex;
+	uint64_t ratio = w->opt.geo.cluster_blocks;
+
+	CHECK(n == 1 && extents->lblk == first->lblk / ratio * ratio);
+	CHECK(extents->pblk == first->pblk / ratio * ratio);
+	return ino % 4;
+}
+
+/* Files for which may_move() is false keep their blocks. */
+START_TEST(asks)
+{
+	struct world *w = random_world(_i, _i % 5 ? 1 : 4);
+	const struct e4l_plan_move *m;
+	struct e4l_plan *p;
+	unsigned int f;
+	size_t n, i;
+
+	w->opt.may_move = may_move;
+	w->opt.priv = w;
+	for (f = 1; f < w->files; f += 2)
+		if (w->file[f].allowed)
+			w->file[f].allowed = E4L_PLAN_AWAY | E4L_PLAN_ASK;
+	p = make_plan(w);
+	m = e4l_plan_moves(p, &n);
+	for (i = 0; i < n; i++)
+		CHECK(e4l_plan_ino(p, m[i].file) % 4);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* With a quarter of the copy volume, at least half of all excess is saved. */
 START_TEST(spends_budgets)
 {
@@ -239,6 +275,7 @@ static Suite *plan_suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, keeps_promises, 1, WORLDS / part);
+	tcase_add_loop_test(t, asks, 1, WORLDS / part);
 	tcase_add_test(t, spends_budgets);
 	tcase_add_loop_test(t, gets_on, 1, STOPS / part);
 	tcase_add_loop_test(t, joins_parts, 0, 2);

@@ -18,14 +18,16 @@
 /* ------------------------------------------------------------------- lifting */
 
 /*
- * Whether item @i may be moved.  Calls the callback may_move() for the first
- * item of a file with E4L_PLAN_ASK, and keeps its answer in the file's flags.
+ * Whether item @i may be moved away.  For a file with E4L_PLAN_ASK, calls the
+ * callback may_move() once, with the first fragment of the file.  Clears
+ * E4L_PLAN_ASK if the answer is true, and E4L_PLAN_AWAY if it is false.
  */
 static bool may_move(struct e4l_work *w, uint32_t i)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
 	struct e4l_owner *o = &w->m->owner[w->item[i].file];
-	const struct e4l_frag *f = &w->frag[w->item[i].first];
+	/* the first item is data, if the file has any */
+	const struct e4l_frag *f = &w->frag[w->m->item[o->first_item].first];
 	uint64_t ratio = opt->geo.cluster_blocks;
 	struct e4l_extent ex = {
 		.pblk = f->start * ratio, .lblk = f->lstart * ratio,
@@ -34,10 +36,13 @@ static bool may_move(struct e4l_work *w, uint32_t i)
 
 	if (!(o->allowed & E4L_PLAN_ASK) || !opt->may_move)
 		return true;
-	o->allowed &= ~E4L_PLAN_ASK;
-	if (!opt->may_move(o->ino, &ex, 1, opt->priv))
-		o->allowed &= ~E4L_PLAN_AWAY;
-	return o->allowed & E4L_PLAN_AWAY;
+	if (o->allowed & E4L_PLAN_AWAY &&
+	    opt->may_move(o->ino, &ex, 1, opt->priv)) {
+		o->allowed &= ~E4L_PLAN_ASK;
+		return true;
+	}
+	o->allowed &= ~E4L_PLAN_AWAY;
+	return false;
 }
 
 bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end)
