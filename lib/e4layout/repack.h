@@ -315,12 +315,13 @@ struct e4l_repack_callbacks {
  * 3. planned() is called;
  * 4. the changes are written in transactions of the filesystem's own journal.
  *
- * The largest free extent never shrinks.  The share of free space in extents of
- * at least E4L_LARGE_FREE_BYTES never shrinks.  Before any write, the run tests
- * that each block of each inode is marked as in use and belongs to one inode
- * only.  An unreadable or damaged structure ends the run.  Contents, sizes,
- * times, owners, attributes and unwritten ranges of files do not change.
- * @limits and @callbacks may be NULL.
+ * If the plan saves extents, the largest free extent may shrink by a tenth, and
+ * the share of free space in extents of at least E4L_LARGE_FREE_BYTES may fall,
+ * but not below 95 %.  Otherwise, neither shrinks.  Before any write, the run
+ * tests that each block of each inode is marked as in use and belongs to one
+ * inode only.  An unreadable or damaged structure ends the run.  Contents, sizes,
+ * times, owners and attributes of files do not change; short unwritten ranges are
+ * zeroed within the limit.  @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

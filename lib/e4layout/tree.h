@@ -212,8 +212,8 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 				       void *priv), void *priv);
 
 /*
- * Sets the priority of the file or directory @path: -32767 to 32767, default
- * 0.  Files of a higher priority are placed nearer to the start of the device.
+ * Sets the priority of the file or directory @path: -32767 to 32767; the default
+ * is 0.  Files of a higher priority are placed nearer to the start of the device.
  * The priority of a directory applies to all files below it.  Errors:
  * E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
  */
