@@ -108,7 +108,8 @@ struct e4l_check_result {
  * caller must call e4l_check() again.
  *
  * Errors: E4L_ET_INTERRUPTED, E4L_ET_UNKNOWN_FEATURE, E4L_ET_OPTION,
- * E4L_ET_BAD_GEOMETRY (the finding super-field is not passed on), ENOMEM, and, if the group descriptors are too damaged for the check to continue,
+ * E4L_ET_BAD_GEOMETRY (the finding super-field is not passed on), ENOMEM, and,
+ * if the group descriptors are too damaged for the check to continue,
  * EXT2_ET_GDESC_*.  *@result is valid only on success.
  */
 errcode_t e4l_check(struct e4l *e, const struct e4l_check_options *options,
