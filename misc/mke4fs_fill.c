@@ -196,6 +196,9 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im)
 		say_error(c->device, "setting the size of the image", errno);
 	done = done && write_new(c, t, im, &tf) &&
 	       dm_verity_write(c, im, tf.fd, &in);
+	/* an empty file that existed before becomes empty again */
+	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
+		say_error(c->device, "removing the incomplete image", errno);
 	done = close_target(c->device, &tf, done);
 out:
 	interrupt_stop(&in);

@@ -17,7 +17,7 @@ bool load_tar(struct load *l, const struct tar_input *in)
 		      "extract the archive and give the directory to -d");
 }
 
-static bool refuse_image(const struct load *l)
+static bool refuse_container(const struct load *l)
 {
 	return refuse(l, "a container image",
 		      "unpack the image and give the directory to -d");
@@ -25,15 +25,15 @@ static bool refuse_image(const struct load *l)
 
 bool load_oci(struct load *l, const char *path)
 {
-	return refuse_image(l);
+	return refuse_container(l);
 }
 
 bool load_oci_archive(struct load *l, const char *path)
 {
-	return refuse_image(l);
+	return refuse_container(l);
 }
 
 bool load_docker_archive(struct load *l, const char *path)
 {
-	return refuse_image(l);
+	return refuse_container(l);
 }

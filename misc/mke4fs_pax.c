@@ -183,8 +183,9 @@ static bool take_header(struct pax *x, const struct stream *s,
 
 	if (!records)
 		return complain(x->l, "out of memory");
-	done = !stream_recall(s, at + USTAR_BLOCK_BYTES, records, h->size) ||
-	       take_records(x, h, records);
+	done = stream_recall(s, at + USTAR_BLOCK_BYTES, records, h->size) ?
+	       take_records(x, h, records) :
+	       complain(x->l, "the pax header cannot be checked");
 	free(records);
 	return done;
 }
@@ -200,10 +201,15 @@ bool pax_take(struct load *l, struct archive *a, struct archive_entry *entry,
 	x.has_names = !is_ascii(archive_entry_pathname(entry)) ||
 		      !is_ascii(archive_entry_hardlink(entry)) ||
 		      !is_ascii(archive_entry_symlink(entry));
-	while (ustar_read(s, at, end, &h) && ustar_is_extra(&h)) {
+	while (ustar_read(s, at, end, &h)) {
+		if (!ustar_is_extra(&h))
+			return true;
+		/* libarchive does not skip the data of a volume header */
+		if (h.type == 'V' && h.size)
+			break;
 		if (ustar_is_pax(&h) && !take_header(&x, s, &h, at))
 			return false;
 		at = h.next;
 	}
-	return true;
+	return complain(l, "the headers of the member cannot be checked");
 }

@@ -61,7 +61,8 @@ bool whiteout_take(const struct load *l)
 	if (is_aufs(l))
 		return true;
 	name += strlen(WHITEOUT);
-	if (!opaque && (!*name || *name == '/'))
+	if (!opaque && (!*name || *name == '/' ||
+			(*name == '.' && (!name[1] || name[1] == '/'))))
 		return complain(l, "a whiteout without a file name");
 	if (asprintf(&path, "%.*s%s", (int)len, l->path,
 		     opaque ? "" : name) < 0)

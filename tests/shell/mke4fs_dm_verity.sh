@@ -134,6 +134,15 @@ if has_program veritysetup; then
 	[ "$status" != 0 ] || fail 'veritysetup accepts a changed byte'
 fi
 
+# an empty file stays empty if the hash file cannot be written
+if can_mount && mkdir tiny && mount -t tmpfs -o size=4k none tiny; then
+	defer "umount '$work/tiny'"
+	: >empty
+	mustfail 1 "$mke4fs" -q --dm-verity=tiny/hashes -d src empty
+	same 'the size of the file' "$(stat -c %s empty)" 0
+	rm empty
+fi
+
 # a dry run makes nothing
 rm -f img hashes
 check "$mke4fs" -n --json --dm-verity=hashes -d src img

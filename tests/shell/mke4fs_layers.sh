@@ -123,6 +123,7 @@ archive("out.tar", ("up/a", "a\n"))
 archive("round.tar", ("loop/a", "a\n"))
 archive("nothing.tar", (".wh.not-there", ""), ("f", "f\n"))
 archive("empty-name.tar", ("d/.wh.", ""))
+archive("dot-name.tar", ("d/.wh..", ""))
 archive("root.tar", (".", "a file"))
 EOT
 make_image -d three -d layer:link.tar
@@ -160,6 +161,7 @@ refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source
 refuse 'layer:round.tar: loop/a: too many symbolic links in the path' \
 	-d usr.tar -d layer:round.tar
 refuse 'd/.wh.: a whiteout without a file name' -d layer:empty-name.tar
+refuse 'd/.wh..: a whiteout without a file name' -d layer:dot-name.tar
 refuse 'root.tar: \.: the root must be a directory' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 

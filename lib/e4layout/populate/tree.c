@@ -419,21 +419,22 @@ static void copy_inode(struct node *to, const struct node *from)
 	to->ctime = from->ctime;
 }
 
+void e4l_tree_share_change(struct e4l_tree *t, uint32_t id)
+{
+	struct node *n = &t->nodes.v[id];
+
+	if (n->flags & NODE_GROUPED && t->groups.v[n->child].changed)
+		copy_inode(n, &t->changed.v[t->groups.v[n->child].changed]);
+}
+
 void e4l_tree_share_changes(struct e4l_tree *t)
 {
-	struct node *n;
-	uint32_t changed;
 	size_t i;
 
 	if (t->changed.n == 1)
 		return;
-	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
-		n = &t->nodes.v[i];
-		changed = n->flags & NODE_GROUPED ?
-			  t->groups.v[n->child].changed : 0;
-		if (changed)
-			copy_inode(n, &t->changed.v[changed]);
-	}
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
+		e4l_tree_share_change(t, i);
 	for (i = 0; i < t->groups.n; i++)
 		t->groups.v[i].changed = 0;
 	t->changed.n = 1;

@@ -253,6 +253,9 @@ errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
  */
 void e4l_tree_share_changes(struct e4l_tree *t);
 
+/* As e4l_tree_share_changes(), for the name @id only. */
+void e4l_tree_share_change(struct e4l_tree *t, uint32_t id);
+
 /*
  * Sets the detail of a failure, and returns @err.  The failure concerns the
  * entry @name of the directory @node or, if @name is NULL, @node itself.
