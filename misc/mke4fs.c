@@ -27,6 +27,7 @@
 #include "mke4fs_dm_verity.h"
 #include "mke4fs_image.h"
 #include "mke4fs_lines.h"
+#include "mke4fs_output.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
@@ -346,7 +347,8 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 			done = overwrite(c, t, &im);
 	}
 	if (done && c->oci_config && !c->dry_run)
-		done = replace_file(c->oci_config, c->config_text,
+		done = outputs_apart(c) &&
+		       replace_file(c->oci_config, c->config_text,
 				    c->config_len);
 	done = done && report(c, t, &im, blocksize, left_out);
 	drop_image(&im);
@@ -376,7 +378,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	done = find_device(&c) && look_at_device(c.device, &bytes) &&
-	       begins_within(&c, bytes) &&
+	       begins_within(&c, bytes) && outputs_allowed(&c) &&
 	       load_source(&c, t, &from, &spool, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       add_verity(&c, t, &spool) &&

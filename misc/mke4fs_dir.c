@@ -16,6 +16,7 @@
 #include <linux/loop.h>
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/tree_edit.h"
+#include "mke4fs_output.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 
@@ -167,28 +168,39 @@ static bool find_file(const char *path, struct file *f)
 	return S_ISREG(f->st.st_mode);
 }
 
-bool is_image(const struct config *c, const char *path)
+bool same_storage(const char *one, const char *other)
 {
-	struct file source, image;
+	struct file first, second;
 	struct stat a, b;
 
-	if (e4l_stat(path, &a) || e4l_stat(c->device, &b))
+	if (e4l_stat(one, &a) || e4l_stat(other, &b))
 		return false;
 	/* Two devices can be different parts of one file. */
 	if (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode))
 		return a.st_rdev == b.st_rdev;
-	return find_file(path, &source) && find_file(c->device, &image) &&
-	       e4l_same_file(&source.st, &image.st,
-			     source.overlaid || image.overlaid);
+	return find_file(one, &first) && find_file(other, &second) &&
+	       e4l_same_file(&first.st, &second.st,
+			     first.overlaid || second.overlaid);
 }
 
 bool refuse_image(const struct config *c, const char *name, const char *path)
 {
-	if (!is_image(c, path))
-		return false;
-	say("%s: the source is the image %s itself: give another image", name,
-	    c->device);
-	return true;
+	struct output outputs[MAX_OUTPUTS];
+	unsigned int n = list_outputs(c, outputs);
+
+	if (same_storage(path, c->device)) {
+		say("%s: the source is the image %s itself: give another image",
+		    name, c->device);
+		return true;
+	}
+	while (n--) {
+		if (!same_storage(path, outputs[n].path))
+			continue;
+		say("%s: the source is the %s of %s: give another %s", name,
+		    outputs[n].what, outputs[n].option, outputs[n].what);
+		return true;
+	}
+	return false;
 }
 
 static void note_left_out(const char *path, errcode_t why, void *priv)

@@ -13,10 +13,9 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 #include "e4layout/base/shell_word.h"
-#include "e4layout/base/stat.h"
 #include "e4layout/format/format.h"
 #include "mke4fs_dm_verity.h"
-#include "mke4fs_source.h"
+#include "mke4fs_output.h"
 #include "support/progress.h"
 #include "support/replace.h"
 #include "support/say.h"
@@ -76,45 +75,6 @@ static bool has_room(const struct config *c, const struct image *im,
 	return false;
 }
 
-/*
- * Returns false, after printing an error, if the hash file is the image.  Call
- * this function again after writing a new image, because the image does not
- * exist before.
- */
-static bool is_apart(const struct config *c)
-{
-	if (strcmp(c->dm_verity, c->device) && !is_image(c, c->dm_verity))
-		return true;
-	say("%s: --dm-verity: the hash file is the image itself", c->dm_verity);
-	return false;
-}
-
-/*
- * Returns false, after printing an error, if the hash file cannot be created or
- * replaced.
- */
-static bool can_replace(const struct config *c)
-{
-	const char *path = c->dm_verity, *slash = strrchr(path, '/');
-	char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
-	struct stat st;
-	bool exists = !e4l_lstat(path, &st);
-	int err = !dir ? ENOMEM : access(dir, W_OK) ? errno : 0;
-
-	free(dir);
-	if (exists && !S_ISREG(st.st_mode)) {
-		say("%s: --dm-verity: not a regular file", path);
-		return false;
-	}
-	if (!is_apart(c))
-		return false;
-	if (err) {
-		say_error(path, "cannot write", err);
-		return false;
-	}
-	return !exists || !target_is_attached(path);
-}
-
 bool dm_verity_allowed(const struct config *c, const struct image *im,
 		       uint64_t device_bytes)
 {
@@ -130,7 +90,7 @@ bool dm_verity_allowed(const struct config *c, const struct image *im,
 		    "bytes", c->device, MERKLE_BLOCK_BYTES);
 		return false;
 	}
-	return is_appended(c) ? has_room(c, im, device_bytes) : can_replace(c);
+	return !is_appended(c) || has_room(c, im, device_bytes);
 }
 
 /* ------------------------------------------------------------------- writing */
@@ -261,7 +221,7 @@ bool dm_verity_write(const struct config *c, struct image *im, int fd,
 	if (!c->dm_verity)
 		return true;
 	if (!is_appended(c))
-		return is_apart(c) &&
+		return outputs_apart(c) &&
 		       replace_file_by(c->dm_verity, write_tree, &job);
 	job.at = data_bytes(im);
 	return write_tree(fd, &job);

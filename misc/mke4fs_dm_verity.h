@@ -10,9 +10,9 @@
 
 /*
  * Checks whether --dm-verity is possible with the other options, the prototype
- * @im and the location of the hash tree.  @device_bytes is the size of the
- * existing device or image, or 0 if there is none.  Returns false after
- * printing an error.  Returns true without --dm-verity.
+ * @im and the size of the device.  @device_bytes is the size of the existing
+ * device or image, or 0 if there is none.  Returns false after printing an
+ * error.  Returns true without --dm-verity.
  */
 bool dm_verity_allowed(const struct config *c, const struct image *im,
 		       uint64_t device_bytes);

@@ -94,13 +94,14 @@ const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 bool load_dir(struct load *l, const char *path);
 
 /*
- * Returns whether the file or device @path is the image itself, directly or
- * through loop devices or an overlayfs.
+ * Returns whether two paths are the same file or device, directly or through
+ * loop devices or an overlayfs.  Returns false if one of them does not exist.
  */
-bool is_image(const struct config *c, const char *path);
+bool same_storage(const char *one, const char *other);
 
 /*
- * If is_image(@path), prints an error about the source @name and returns true.
+ * If @path is the image or another output file, prints an error about the
+ * source @name and returns true.
  */
 bool refuse_image(const struct config *c, const char *name, const char *path);
 

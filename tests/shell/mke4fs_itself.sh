@@ -151,6 +151,69 @@ for file in oci/index.json oci/oci-layout oci/blobs/sha256/*; do
 done
 diff -r oci oci.copy || fail 'the container image has changed'
 
+# the other files that mke4fs writes do not replace a source, the image or each
+# other
+tar -cf self.tar -C self a
+ln self.tar self.link
+ln -s self.tar self.symlink
+tar -cf oci.tar -C oci .
+printf '#mtree\nf type=file mode=0644 contents=%s\n' "$work/so" >manifest
+printf 'a 0 0 0644\n' >fs_config
+check "$mke4fs" -q -d self from.img
+cp -r oci oci.copy2
+sums=$(sha256sum from.img self.tar oci.tar so mf manifest fs_config)
+# overwrites SENTENCE OPTION...: mke4fs refuses the options, and changes no file
+overwrites() {
+	sentence=$1
+	shift
+	mustfail 1 "$mke4fs" -q --platform=linux/amd64 "$@" new
+	one_sentence mke4fs
+	says "$sentence"
+	[ ! -e new ] || fail "an image is left of $*"
+	same "the files after $*" "$(sha256sum from.img self.tar \
+		oci.tar so mf manifest fs_config)" "$sums"
+}
+hash='source is the hash file of --dm-verity'
+oci_config='source is the configuration file of --oci-config'
+overwrites "from.img: .*$hash" --from=from.img --dm-verity=from.img
+overwrites "from.img.offset=0: .*$hash" --from='from.img?offset=0' \
+	--dm-verity=./from.img
+for source in self.tar self.link layer:self.tar "$PWD/self.tar:/to"; do
+	overwrites "$hash" -d "$source" --dm-verity=self.tar
+done
+overwrites "$oci_config" -d self -d oci-archive:oci.tar --oci-config=oci.tar
+for file in oci/index.json oci/blobs/sha256/*; do
+	overwrites "$oci_config" -d oci:oci --oci-config="$file"
+	overwrites "$hash" -d oci:oci --dm-verity="$file"
+done
+diff -r oci oci.copy2 || fail 'the container image has changed'
+overwrites "mf: .*$hash" --manifest=mf --dm-verity=mf
+overwrites "so: .*$hash" --manifest=manifest --dm-verity=so
+overwrites "so: .*$hash" -d self --sort=so --dm-verity=so
+overwrites "fs_config: .*$hash" -d self --fs-config=fs_config \
+	--dm-verity=fs_config
+overwrites '--oci-config and --dm-verity require different files' -d oci:oci \
+	--oci-config=both --dm-verity=./both
+overwrites 'require different files' -d oci:oci --oci-config=self.tar \
+	--dm-verity=self.link
+[ ! -e both ] || fail 'an output is left'
+for name in new ./new "$work/new"; do
+	overwrites 'the configuration file is the image itself' -d oci:oci \
+		--oci-config="$name"
+	overwrites 'the hash file is the image itself' -d self \
+		--dm-verity="$name"
+done
+overwrites 'self.symlink: --oci-config: not a regular file' -d oci:oci \
+	--oci-config=self.symlink
+overwrites 'no/: --oci-config: not a regular file' -d oci:oci --oci-config=no/
+overwrites 'no/x: cannot write: No such file' -d oci:oci --oci-config=no/x
+check "$mke4fs" -q --platform=linux/amd64 -d oci:oci --oci-config=config \
+	--dm-verity=hashes new
+if [ ! -s config ] || [ ! -s hashes ]; then
+	fail 'an output is missing'
+fi
+rm self.tar self.link self.symlink new
+
 # an overlayfs shows the files of its directories on a device of its own
 mkdir lower upper work merged
 seq 100 >upper/a
