@@ -16,9 +16,11 @@
 #include "mke4fs_image.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
+#include "support/units.h"
 
 #define METADATA_ALIGN	65536u
 #define COPY_BYTES	(1u << 20)
+#define MAX_FILE_BYTES	((FILE_LAST_LBLK + 1ULL) * MERKLE_BLOCK_BYTES)
 
 /* struct fsverity_descriptor in Linux */
 #define DESCRIPTOR_BYTES 256
@@ -95,6 +97,33 @@ static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 	return spool_append(s, block, sizeof(block));
 }
 
+/*
+ * Adds the bytes that the file @e needs in the spool to *@l->taken.  Returns
+ * false, after printing an error, if ext4 cannot store the file, or if the
+ * bytes exceed --max-size.
+ */
+static bool take_room(const struct load *l, const struct e4l_entry *e)
+{
+	uint64_t limit = l->c->max_bytes, content, metadata;
+	char text[UNITS_LEN];
+	struct merkle m;
+
+	if (e->size > MAX_FILE_BYTES)
+		return complain(l, error_message(E4L_ET_FILE_TOO_LARGE));
+	content = round_up(e->size, MERKLE_BLOCK_BYTES);
+	merkle_plan(&m, NULL, 0, content / MERKLE_BLOCK_BYTES);
+	metadata = (m.tree_blocks + 1) * MERKLE_BLOCK_BYTES;
+	if (round_up(e->size, METADATA_ALIGN) + metadata > MAX_FILE_BYTES)
+		return complain(l, error_message(E4L_ET_FILE_TOO_LARGE));
+	*l->taken += content + metadata;
+	if (!limit || *l->taken <= limit)
+		return true;
+	say("%s: %s: the size of all files with their metadata exceeds %s "
+	    "(--max-size=SIZE allows more)", l->name, l->path,
+	    units_size(limit, text));
+	return false;
+}
+
 static bool protect(const struct load *l, uint32_t id)
 {
 	const struct e4l_time now = { .tv_sec = l->c->now };
@@ -105,7 +134,7 @@ static bool protect(const struct load *l, uint32_t id)
 	struct e4l_stretch stretches[2];
 	size_t n = 0;
 
-	if (!err && !append_content(l, id, e.size))
+	if (!err && !(take_room(l, &e) && append_content(l, id, e.size)))
 		return false;
 	metadata = s->end;
 	if (!err && !append_metadata(s, data, e.size))
@@ -134,23 +163,30 @@ static bool protect(const struct load *l, uint32_t id)
  * If the path of the file matches @pattern, adds the metadata and sets *@found
  * to true.
  */
-static bool take_file(const struct load *l, uint32_t id, const char *pattern,
+static bool take_file(struct load *l, uint32_t id, const char *pattern,
 		      bool *found)
 {
 	char *path = e4l_tree_long_path(l->t, id);
-	bool matches = path && !fnmatch(pattern, path, 0);
+	bool matches = path && !fnmatch(pattern, path, 0), done;
 
 	if (!path)
 		return say_source(l->name, l->t, ENOMEM);
-	free(path);
 	*found |= matches;
-	return !matches || e4l_tree_flags(l->t, id) & EXT4_VERITY_FL ||
+	l->path = path;
+	done = !matches || e4l_tree_flags(l->t, id) & EXT4_VERITY_FL ||
 	       protect(l, id);
+	l->path = NULL;
+	free(path);
+	return done;
 }
 
 bool add_verity(const struct config *c, struct e4l_tree *t, struct spool *spool)
 {
-	struct load l = { .c = c, .t = t, .spool = spool, .name = "--verity" };
+	uint64_t taken = 0;
+	struct load l = {
+		.c = c, .t = t, .spool = spool, .name = "--verity",
+		.taken = &taken,
+	};
 	const char *pattern = c->verity;
 	bool found = false, done;
 	uint32_t id = 0;

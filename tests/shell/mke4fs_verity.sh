@@ -146,6 +146,39 @@ one_sentence mke4fs
 says 'verity requires a block size of 4096 bytes'
 mustfail 1 "$mke4fs" -q -d src --verity='*.apk' img2 8M
 says 'not enough blocks'
+# sizes are checked before zeroes replace the holes of a file
+mustfail 1 "$mke4fs" -q --max-size=3M -d src --verity='app/hole*' img2
+one_sentence mke4fs
+says 'verity: app/hole.apk: the size .* exceeds 3[.0]* MiB .--max-size'
+take -d src --verity='app/hole*' --max-size=4M
+if built_with ARCHIVE; then
+	# vast SIZE: makes an archive with a sparse file of SIZE bytes
+	vast() {
+		python3 - "$1" <<'END'
+import io, sys, tarfile
+size = sys.argv[1]
+i = tarfile.TarInfo("vast")
+i.size = 1024
+i.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0",
+                 "GNU.sparse.name": "vast", "GNU.sparse.realsize": size}
+sparse = b"1\n0\n512\n".ljust(512, b"\0") + b"x" * 512
+with tarfile.open("vast.tar", "w", format=tarfile.PAX_FORMAT) as t:
+    t.addfile(i, io.BytesIO(sparse))
+END
+	}
+	# 4 EiB, and the largest file of ext4, which has no space for metadata
+	for size in 4611686018427387904 17592186040320; do
+		vast $size
+		mustfail 1 timeout 60 "$mke4fs" -q -d vast.tar --verity='*' img2
+		one_sentence mke4fs
+		says 'verity: vast: a file is too large for the block size$'
+	done
+	vast 1099511627776
+	mustfail 1 timeout 60 "$mke4fs" -q --max-size=1G -d vast.tar \
+		--verity='*' img2
+	one_sentence mke4fs
+	says 'verity: vast: the size .* exceeds 1[.0]* GiB .--max-size'
+fi
 mustfail 2 "$mke4fs" -q --verity='*' img2
 says 'verity requires -d, --manifest or --from'
 [ ! -e img2 ] || fail 'an image is left'
