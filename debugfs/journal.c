@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/internal.h"
 #include "e4layout/format/jbd2.h"
 #include "support/say.h"
 #include "e4debug.h"
@@ -335,7 +336,7 @@ bool do_journal(struct shell *s, int argc, const char *const *argv)
 		say("journal: %s: the filesystem has no journal", s->name);
 		return false;
 	}
-	if (!s->target.fs->super->s_journal_inum) {
+	if (e4l_has_external_journal(s->target.fs->super)) {
 		say("journal: %s: the journal is on another device: use "
 		    "logdump -f",
 		    s->name);

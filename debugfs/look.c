@@ -3,6 +3,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/internal.h"
 #include "e4layout/format/tree_size.h"
 #include "e4layout/read/dirs.h"
 #include "e4layout/read/free_space.h"
@@ -24,7 +25,7 @@ static const char *journal_of(struct ext2_super_block *sb)
 		return "none";
 	if (ext2fs_has_feature_journal_needs_recovery(sb))
 		return "needs recovery";
-	return sb->s_journal_inum ? "internal" : "external";
+	return e4l_has_external_journal(sb) ? "external" : "internal";
 }
 
 static const char *state_of(const struct ext2_super_block *sb)

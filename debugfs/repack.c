@@ -168,7 +168,9 @@ bool do_trees(struct shell *s, int argc, const char *const *argv)
 static bool run_e2undo(struct shell *s, const char *device)
 {
 	char built_in[] = E2UNDO, *program = program_path(built_in);
-	char *argv[] = { program, (char *)s->undo.file, (char *)device, NULL };
+	char *argv[] = {
+		program, "--", (char *)s->undo.file, (char *)device, NULL
+	};
 	int status, err;
 	char *word;
 	pid_t pid;

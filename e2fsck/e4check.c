@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "e4layout/base/io_stats.h"
 #include "e4layout/base/shell_word.h"
 #include "support/interrupt.h"
@@ -181,7 +182,8 @@ static int run_all(const struct e4check *wanted, char **names)
 
 static int refuse_fixes(const char *name)
 {
-	char *word = e4l_shell_word(name);
+	char *word = access(name, F_OK) ? e4l_shell_word(name) :
+					  e4l_shell_filesystem(name, 0);
 
 	say("-p and -y are not supported: to repair the filesystem, run "
 	    "e2fsck -p or e2fsck -fy %s", word ? word : name);

@@ -6,6 +6,8 @@
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include "e4layout/base/shell_word.h"
 #include "support/map_text.h"
 #include "support/say.h"
 #include "support/skips.h"
@@ -217,6 +219,19 @@ static void print_map(const struct e4repack *r, const char *title,
 	map_print(stdout, title, map, r->target.fs->blocksize);
 }
 
+/* Prints the command for the shell. */
+static void print_undo(const struct e4repack *r)
+{
+	char *device = e4l_shell_word(r->target.device);
+
+	fputs("\nTo undo: e2undo ", stdout);
+	text_puts(stdout, undo_guard_word());
+	putchar(' ');
+	text_puts(stdout, device ? device : r->target.device);
+	putchar('\n');
+	free(device);
+}
+
 void e4repack_print(const struct e4repack *r)
 {
 	print_head(r);
@@ -229,8 +244,7 @@ void e4repack_print(const struct e4repack *r)
 	print_map(r, r->dry_run ? "Now" : "Before", r->before);
 	print_map(r, "After", r->after);
 	if (r->undo.file && undo_guard_changed())
-		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
-		       r->target.device);
+		print_undo(r);
 }
 
 /* --------------------------------------------------------- notes on the result */

@@ -416,6 +416,7 @@ void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 {
 	char what[160];
 
+	/* a journal that needs recovery, without the feature, is damage */
 	if (!e || (!say_is_damage(err) && err != E4L_ET_JOURNAL_RECOVERY))
 		say_e4l(t->name, e, err);
 	else if (t->mount_point)
@@ -427,9 +428,9 @@ void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 		    "run", t->name, e4l_detail_text(e, what, sizeof(what)),
 		    error_message(err), t->e2fs_words);
 	else
-		say("%s: %s: %s: run e2fsck %s %s", t->name,
+		say("%s: %s: %s: run e2fsck -f %s", t->name,
 		    e4l_detail_text(e, what, sizeof(what)), error_message(err),
-		    err == E4L_ET_JOURNAL_RECOVERY ? "-p" : "-f", t->e2fs_words);
+		    t->e2fs_words);
 }
 
 /* ------------------------------------------------------------------- close */

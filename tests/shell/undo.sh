@@ -68,13 +68,16 @@ says 'undo: nothing was changed'
 no_file 'nothing changed'
 
 # the printed command works
-fresh
-check "$e4repack" -z "$undo" "$img"
-command=$(sed -n 's/^To undo: //p' "$out")
-[ "$command" ] || fail "no command to undo"
-# shellcheck disable=SC2086
-check $command
-same_image "$command"
+plain=$undo
+for undo in "$plain" "$work/with a space; touch PWN"; do
+	fresh
+	check "$e4repack" -z "$undo" "$img"
+	command=$(sed -n 's/^To undo: //p' "$out")
+	[ "$command" ] || fail "no command to undo"
+	check sh -c "$command"
+	same_image "$command"
+done
+undo=$plain
 
 # kills WRITES: plain e2undo undoes a run that was killed at any write, except
 # between the writes of the superblock and of the undo file's copy.

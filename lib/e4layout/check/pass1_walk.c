@@ -407,7 +407,7 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 	if (ext2fs_has_feature_xattr(ck->fs->super) &&
 	    in_filesystem(ck->fs, acl))
 		return true;
-	if (ino == EXT2_JOURNAL_INO)
+	if (ino == EXT2_JOURNAL_INO && !in_filesystem(ck->fs, acl))
 		FOUND(ck, JOURNAL_XATTR, .ino = ino, .got = acl);
 	else if (ck->kind[ino] & (KIND_NO_NAME | KIND_EA_INODE))
 		FOUND(ck, INODE_UNREAD, .ino = ino);

@@ -111,7 +111,7 @@ static errcode_t tell_write_error(const struct e4l_hold *h, errcode_t err)
 	case EBUSY:
 		return e4l_tell(&h->teller, err, "the device is in use by "
 				"LVM, RAID, swap or a mount: see lsblk %s",
-				h->device);
+				h->device_word);
 	case EXT2_ET_MMP_FAILED:
 	case EXT2_ET_MMP_FSCK_ON:
 	case EXT2_ET_MMP_UNKNOWN_SEQ:
