@@ -40,6 +40,8 @@
 /* success, but --skip-damaged has omitted files */
 #define STATUS_LEFT_OUT 3
 
+#define MAX_PRIORITY 32767
+
 /* ------------------------------------------------------------------- source */
 
 static void map_ids(const struct id_map *maps, unsigned int n, uint32_t *id)
@@ -103,6 +105,11 @@ static bool load_priorities(const struct config *c, struct e4l_tree *t)
 		if (path == lines.text || (*path != ' ' && *path != '\t')) {
 			done = lines_refuse(&lines, lines.text,
 					    "expected PRIORITY PATH");
+			break;
+		}
+		if (n < -MAX_PRIORITY || n > MAX_PRIORITY) {
+			done = lines_refuse(&lines, lines.text, "expected a "
+					    "priority from -32767 to 32767");
 			break;
 		}
 		path += strspn(path, " \t");

@@ -306,6 +306,14 @@ mustfail 2 "$mke4fs" -d x --from=y "$work/img"
 SOURCE_DATE_EPOCH=soon mustfail 2 "$mke4fs" "$work/img" 8M
 printf '5 file\nx\n' >"$work/sort"
 refuse 'sort: line 2: x: expected PRIORITY PATH' --sort="$work/sort" -d "$work/src" "$work/img"
+for number in 32768 -32768 4294967297 99999999999999999999; do
+	printf '5 file\n%s file\n' "$number" >"$work/sort"
+	refuse "sort: line 2: $number file: expected a priority from -32767 to 32767" \
+		--sort="$work/sort" -d "$work/src" "$work/img"
+done
+printf '32767 file\n-32767 file\n' >"$work/sort"
+check "$mke4fs" -q --sort="$work/sort" -d "$work/src" "$work/img"
+rm "$work/img"
 printf '5 files\n' >"$work/sort"
 refuse 'sort: line 1: files: no such file' --sort="$work/sort" -d "$work/src" \
 	"$work/img"
