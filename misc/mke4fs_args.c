@@ -258,6 +258,45 @@ static bool set_time(struct config *c)
 	return !setenv("E2FSPROGS_FAKE_TIME", fake, 1) || no_memory(c);
 }
 
+/* Returns whether the value of -d is standard input. */
+static bool reads_stdin(const char *source)
+{
+	static const char layer[] = "layer:";
+
+	if (!strncmp(source, layer, strlen(layer)))
+		source += strlen(layer);
+	return *source == '-' && (!source[1] || !strncmp(source + 1, ":/", 2));
+}
+
+static unsigned int count_dashes(const struct args_texts *paths)
+{
+	unsigned int n = 0;
+	size_t i;
+
+	for (i = 0; i < paths->n; i++)
+		n += !strcmp(paths->v[i], "-");
+	return n;
+}
+
+/*
+ * Returns false, after printing an error, if options read standard input twice:
+ * the second of them would get no data.
+ */
+static bool one_stdin(const struct config *c)
+{
+	unsigned int n = count_dashes(&c->manifests) +
+			 count_dashes(&c->fs_configs) +
+			 (c->sort && !strcmp(c->sort, "-"));
+	size_t i;
+
+	for (i = 0; i < c->sources.n; i++)
+		n += reads_stdin(c->sources.v[i]);
+	if (n < 2)
+		return true;
+	say("-: standard input can be given only once");
+	return false;
+}
+
 /*
  * Returns false, after printing an error, if options cannot be given together.
  */
@@ -293,7 +332,7 @@ static bool options_agree(const struct config *c)
 		say("--partition requires --from");
 		return false;
 	}
-	return true;
+	return one_stdin(c);
 }
 
 /*

@@ -110,6 +110,18 @@ done
 bad_line 'data: only regular files can have capabilities' \
 	'data 0 0 0755 capabilities=1\n'
 bad_line 'the line has no newline, or contains a NUL byte' 'data 0 0 07\00005\n'
+# standard input is read once
+printf '#mtree\n' >mtree
+for twice in '-d src --manifest=- --fs-config=-' '-d - -d -' '-d - -d layer:-' \
+	'-d - -d -:/sub' '-d src --sort=- --manifest=-' '-d - --sort=-' \
+	'-d src --fs-config=- --fs-config=-' '--manifest=- --manifest=-'; do
+	rm -f img
+	# shellcheck disable=SC2016,SC2086
+	mustfail 2 sh -c '"$0" -q "$@" img <mtree' "$mke4fs" $twice
+	one_sentence mke4fs
+	says '^mke4fs: -: standard input can be given only once$'
+	[ ! -e img ] || fail "an image is left of $twice"
+done
 mustfail 1 "$mke4fs" -q -d src --fs-config=none img
 says 'none: cannot open: No such file'
 mustfail 2 "$mke4fs" -q --fs-config=config img
