@@ -61,7 +61,7 @@ struct config {
 	/* the open filesystem of --from, or NULL */
 	struct target *source_fs;
 	const char *sort;
-	const char *verity;		/* pattern of --verity; NULL: none */
+	struct args_texts verity;	/* patterns of --verity */
 	/*
 	 * hash file; "": append the tree to the filesystem; NULL: no hash tree
 	 */

@@ -133,6 +133,16 @@ static bool take_platform(void *config, char *value)
 	       usage("--platform", value, "OS/ARCHITECTURE[/VARIANT]");
 }
 
+/* The value of --dm-verity without HASHFILE. */
+static const char appended[] = "";
+
+static bool take_dm_verity(void *config, char *value)
+{
+	((struct config *)config)->dm_verity = value;
+	return *value || value == appended ||
+	       usage("--dm-verity", value, "a file name, or no '='");
+}
+
 #define AT(member) offsetof(struct config, member)
 static const struct args_option options[] = {
 	{ .letter = 'd', .kind = ARGS_TEXTS, .offset = AT(sources),
@@ -199,11 +209,11 @@ static const struct args_option options[] = {
 	{ .name = "sort", .kind = ARGS_TEXT, .offset = AT(sort),
 	  .value = "FILE",
 	  .help = "place files by \"PRIORITY PATH\" lines, highest first" },
-	{ .name = "verity", .kind = ARGS_TEXT, .offset = AT(verity),
+	{ .name = "verity", .kind = ARGS_TEXTS, .offset = AT(verity),
 	  .value = "GLOB",
 	  .help = "protect the matching files by fs-verity" },
-	{ .name = "dm-verity", .kind = ARGS_TEXT, .offset = AT(dm_verity),
-	  .value = "HASHFILE", .implied = "",
+	{ .name = "dm-verity", .kind = ARGS_TAKE, .take = take_dm_verity,
+	  .value = "HASHFILE", .implied = appended,
 	  .help = "write a hash tree for veritysetup(8) to HASHFILE, or\n"
 		  "after the filesystem, and print the root hash" },
 	{ .name = "threads", .kind = ARGS_COUNT, .offset = AT(threads),
@@ -320,7 +330,7 @@ static bool options_agree(const struct config *c)
 		say("--fs-config requires -d, --manifest or --from");
 		return false;
 	}
-	if (c->verity && !fills(c)) {
+	if (c->verity.n && !fills(c)) {
 		say("--verity requires -d, --manifest or --from");
 		return false;
 	}
@@ -365,7 +375,7 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 		c->name = argv[first];
 		c->size = argv[first + 1];
 		if (set_time(c) && options_agree(c) &&
-	    (!c->verity || take_mke2fs_option(c, 'O', (char *)"verity")))
+	    (!c->verity.n || take_mke2fs_option(c, 'O', (char *)"verity")))
 			return true;
 		*status = c->common.no_memory ? STATUS_FAILED : STATUS_USAGE;
 	}
@@ -381,6 +391,7 @@ void free_args(struct config *c)
 	free(c->sources.v);
 	free(c->manifests.v);
 	free(c->fs_configs.v);
+	free(c->verity.v);
 	free(c->extended);
 	free(c->carried);
 	free(c->features);

@@ -133,7 +133,7 @@ static char **make_argv(const struct config *c, const char *path,
 	if (!argv)
 		return NULL;
 	argv[n++] = (char *)c->called;
-	if ((bytes || c->growth.blocks || c->dm_verity || c->verity) &&
+	if ((bytes || c->growth.blocks || c->dm_verity || c->verity.n) &&
 	    !c->has_blocksize)
 		argv[n++] = "-b4096";
 	if (c->common.verbose)

@@ -180,6 +180,21 @@ static bool take_file(struct load *l, uint32_t id, const char *pattern,
 	return done;
 }
 
+/* Adds the metadata to the files that match @pattern. */
+static bool take_pattern(struct load *l, const char *pattern)
+{
+	const char *relative = pattern + strspn(pattern, "/");
+	bool found = false;
+	uint32_t id = 0;
+
+	while ((id = e4l_tree_next_file(l->t, id)))
+		if (!take_file(l, id, relative, &found))
+			return false;
+	if (!found)
+		say("--verity: no regular file matches '%s'", pattern);
+	return found;
+}
+
 bool add_verity(const struct config *c, struct e4l_tree *t, struct spool *spool)
 {
 	uint64_t taken = 0;
@@ -187,26 +202,20 @@ bool add_verity(const struct config *c, struct e4l_tree *t, struct spool *spool)
 		.c = c, .t = t, .spool = spool, .name = "--verity",
 		.taken = &taken,
 	};
-	const char *pattern = c->verity;
-	bool found = false, done;
-	uint32_t id = 0;
+	bool done;
+	size_t i;
 
-	if (!pattern)
+	if (!c->verity.n)
 		return true;
-	pattern += strspn(pattern, "/");
 	done = spool_open(&l) && begin_layer(&l, true);
-	while (done && (id = e4l_tree_next_file(t, id)))
-		done = take_file(&l, id, pattern, &found);
-	if (done && !found) {
-		say("--verity: no regular file matches '%s'", c->verity);
-		return false;
-	}
+	for (i = 0; done && i < c->verity.n; i++)
+		done = take_pattern(&l, c->verity.v[i]);
 	return done;
 }
 
 bool verity_allowed(const struct config *c, const struct image *im)
 {
-	if (!c->verity || im->fs->blocksize == MERKLE_BLOCK_BYTES)
+	if (!c->verity.n || im->fs->blocksize == MERKLE_BLOCK_BYTES)
 		return true;
 	say("%s: --verity requires a block size of %u bytes", c->device,
 	    MERKLE_BLOCK_BYTES);

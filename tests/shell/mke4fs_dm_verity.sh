@@ -188,6 +188,11 @@ refuse 'img: .*the hash file is the image itself' --dm-verity=img img
 refuse 'img: .*the hash file is the image itself' --dm-verity=./img img
 refuse 'linked: .*the hash file is the image itself' -F --dm-verity=linked disk
 same 'the image' "$(sha256sum <disk)" "$sum"
+rm -f img
+mustfail 2 "$mke4fs" -q --dm-verity= -d src img
+one_sentence mke4fs
+says "dm-verity: invalid value ''"
+[ ! -e img ] || fail 'an image is left'
 mustfail 2 "$mke4fs" -q --dm-verity img
 says 'dm-verity requires -d, --manifest or --from'
 refuse '/dev/full: .*not a regular file' --dm-verity=/dev/full img

@@ -102,6 +102,9 @@ grep -q 'Flags: 0x180000$' "$out" || fail 'another name has no flag'
 # the same bytes from an archive and from an image, with other features
 take -O inline_data,quota -d src --verity='/app/*'
 correct img
+take -d src --verity='app/4*.apk' --verity='/app/[!4]*.apk' \
+	--verity='app/byte*'
+correct img
 take -d src --verity='app/*.apk' -O ^has_journal
 mv img first
 check "$mke4fs" -q -O verity --from=first copy
@@ -140,6 +143,8 @@ fi
 
 mustfail 1 "$mke4fs" -q -d src --verity='*.none' img2
 one_sentence mke4fs
+says "no regular file matches '\*\.none'"
+mustfail 1 "$mke4fs" -q -d src --verity='*.none' --verity='*.apk' img2
 says "no regular file matches '\*\.none'"
 mustfail 1 "$mke4fs" -q -b 1024 -d src --verity='*.apk' img2
 one_sentence mke4fs
