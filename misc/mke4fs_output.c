@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "e4layout/base/stat.h"
 #include "mke4fs_output.h"
 #include "mke4fs_source.h"
+#include "support/replace.h"
 #include "support/say.h"
 #include "support/target.h"
 
@@ -47,12 +46,10 @@ static bool same_place(const char *one, const char *other)
 
 static bool can_replace(const struct output *o)
 {
-	char *dir = directory(o->path);
 	struct stat st;
 	bool exists = !e4l_lstat(o->path, &st);
-	int err = !dir ? ENOMEM : access(dir, W_OK) ? errno : 0;
+	int err = replace_prevented(o->path);
 
-	free(dir);
 	if (!*file_name(o->path) || (exists && !S_ISREG(st.st_mode))) {
 		say("%s: %s: not a regular file", o->path, o->option);
 		return false;

@@ -12,6 +12,30 @@
 #include "replace.h"
 #include "say.h"
 
+static char *temporary_name(const char *path)
+{
+	char *name;
+
+	return asprintf(&name, "%s.XXXXXX", path) < 0 ? NULL : name;
+}
+
+int replace_prevented(const char *path)
+{
+	char *name = temporary_name(path), *slash;
+	struct stat st;
+	int err = !name ? ENOMEM : e4l_lstat(name, &st) ? errno : 0;
+
+	if (err && err != ENOENT)
+		goto out;
+	slash = strrchr(name, '/');
+	if (slash)
+		slash[1] = '\0';
+	err = access(slash ? name : ".", W_OK) ? errno : 0;
+out:
+	free(name);
+	return err;
+}
+
 /*
  * Gives the new file the permissions of the file at @path.  If no file exists
  * at @path, gives it the default permissions of a new file.
@@ -124,7 +148,8 @@ static bool replace(const char *path, const struct content *content)
 		say("%s: not a regular file; not replaced", path);
 		return false;
 	}
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+	temporary = temporary_name(path);
+	if (!temporary) {
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}

@@ -17,6 +17,13 @@
 bool replace_file(const char *path, const char *bytes, size_t n);
 
 /*
+ * Returns 0 if replace_file() can create its temporary file, which has a longer
+ * name, in the directory of @path.  Otherwise, returns an error.  Creates no
+ * file.
+ */
+int replace_prevented(const char *path);
+
+/*
  * Like replace_file(), but calls @write, which writes the new content to the
  * empty file @fd.  @write returns false after printing an error.
  */

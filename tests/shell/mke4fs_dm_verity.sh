@@ -187,7 +187,15 @@ refuse 'no/x: cannot write: No such file' --dm-verity=no/x img
 refuse 'img: .*the hash file is the image itself' --dm-verity=img img
 refuse 'img: .*the hash file is the image itself' --dm-verity=./img img
 refuse 'linked: .*the hash file is the image itself' -F --dm-verity=linked disk
+# the name of the temporary file of HASHFILE is longer
+long=$(printf '%0255d' 1)
+for name in "$long" "${long#??????}" "dir/$long"; do
+	refuse "$name: cannot write: File name too long" -F --dm-verity="$name" \
+		disk
+done
 same 'the image' "$(sha256sum <disk)" "$sum"
+check "$mke4fs" -q --dm-verity="${long#???????}" -d src img
+rm "${long#???????}"
 rm -f img
 mustfail 2 "$mke4fs" -q --dm-verity= -d src img
 one_sentence mke4fs
