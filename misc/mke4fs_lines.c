@@ -65,7 +65,8 @@ bool lines_next(struct lines *l)
 			break;
 		l->text[--len] = '\0';
 		more = append_line(l, len);
-		len += more;
+		if (more > 0)
+			len += more;
 	}
 	if (more >= 0 && strlen(l->text) == (size_t)len)
 		return true;

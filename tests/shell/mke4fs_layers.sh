@@ -270,6 +270,10 @@ bad_line 'user.a: only regular files and directories' \
 bad_line 'system.posix_acl_default: only directories have a default ACL' \
 	'f xattr.system.posix_acl_default=AgAAAAEABwD/////BAAHAP////8gAAcA/////w=='
 bad_line 'nons: the name has no namespace' 'f xattr.nons=eA=='
+printf '\\' >bad
+refuse 'bad: line 1: the line has no newline' -d three --manifest=bad
+printf 'f uid=1\n\\' >bad
+refuse 'bad: line 2: the line has no newline' -d three --manifest=bad
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
 bad_line '\.\.: leads above the root directory' '..'
 bad_line '.*x5cx: invalid file name' '\x type=file'
