@@ -400,7 +400,7 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 
 /*
  * Sets or removes the extended attributes of the entry @id, whose mode is
- * @mode.  An attribute without a value is removed without a check.
+ * @mode.
  */
 static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 			  uint32_t mode)
@@ -415,7 +415,7 @@ static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 			.size = s->xattrs[i].size,
 		};
 
-		why = x.size ? xattr_check(&x, mode) : NULL;
+		why = xattr_check_change(&x, mode);
 		if (why)
 			return refuse(m, why, x.name);
 		err = e4l_tree_set_xattr(m->l->t, id, &x);

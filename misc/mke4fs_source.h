@@ -90,6 +90,12 @@ void spool_free(struct spool *s);
  */
 const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 
+/*
+ * Like xattr_check(), but also refuses names that ext4 cannot store.  Accepts
+ * an attribute without a value, because the attribute will be removed.
+ */
+const char *xattr_check_change(const struct e4l_tree_xattr *x, uint32_t mode);
+
 /* In mke4fs_dir.c. Loads the directory @path. */
 bool load_dir(struct load *l, const char *path);
 

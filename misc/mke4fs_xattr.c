@@ -2,6 +2,7 @@
 /* Checks whether setxattr(2) of Linux would accept an extended attribute. */
 #include "config.h"
 #include <string.h>
+#include "e4layout/populate/tree.h"
 #include "mke4fs_source.h"
 
 #define MAX_NAME	255	/* including the namespace */
@@ -51,4 +52,13 @@ const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode)
 	if (!strcmp(x->name, "system.posix_acl_default") && !S_ISDIR(mode))
 		return "only directories have a default ACL";
 	return NULL;
+}
+
+const char *xattr_check_change(const struct e4l_tree_xattr *x, uint32_t mode)
+{
+	const char *why = x->size ? xattr_check(x, mode) : NULL;
+
+	if (!why && x->size && !e4l_tree_stores_xattr(x->name))
+		why = "ext4 does not store attributes of this name";
+	return why;
 }

@@ -270,6 +270,9 @@ bad_line 'user.a: only regular files and directories' \
 bad_line 'system.posix_acl_default: only directories have a default ACL' \
 	'f xattr.system.posix_acl_default=AgAAAAEABwD/////BAAHAP////8gAAcA/////w=='
 bad_line 'nons: the name has no namespace' 'f xattr.nons=eA=='
+for name in foo.bar system.other; do
+	bad_line "$name: ext4 does not store attributes" "f xattr.$name=YQ=="
+done
 printf '\\' >bad
 refuse 'bad: line 1: the line has no newline' -d three --manifest=bad
 printf 'f uid=1\n\\' >bad
