@@ -50,6 +50,8 @@ static bool can_replace(const struct output *o)
 	bool exists = !e4l_lstat(o->path, &st);
 	int err = replace_prevented(o->path);
 
+	if (!*o->path)
+		return usage(o->option, o->path, "a file name");
 	if (!*file_name(o->path) || (exists && !S_ISREG(st.st_mode))) {
 		say("%s: %s: not a regular file", o->path, o->option);
 		return false;

@@ -205,6 +205,7 @@ for name in new ./new "$work/new"; do
 done
 overwrites 'self.symlink: --oci-config: not a regular file' -d oci:oci \
 	--oci-config=self.symlink
+overwrites "oci-config: invalid value ''" -d oci:oci --oci-config=
 overwrites 'no/: --oci-config: not a regular file' -d oci:oci --oci-config=no/
 overwrites 'no/x: cannot write: No such file' -d oci:oci --oci-config=no/x
 check "$mke4fs" -q --platform=linux/amd64 -d oci:oci --oci-config=config \
