@@ -273,9 +273,9 @@ bad_line 'nons: the name has no namespace' 'f xattr.nons=eA=='
 for name in foo.bar system.other; do
 	bad_line "$name: ext4 does not store attributes" "f xattr.$name=YQ=="
 done
-printf '\\' >bad
+printf '\134' >bad
 refuse 'bad: line 1: the line has no newline' -d three --manifest=bad
-printf 'f uid=1\n\\' >bad
+printf 'f uid=1\n\134' >bad
 refuse 'bad: line 2: the line has no newline' -d three --manifest=bad
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
 bad_line '\.\.: leads above the root directory' '..'
