@@ -80,7 +80,7 @@ static void apply_files(struct load *l, struct input *in)
 		abort();
 	fd = open_file(in, "fs_config", path);
 	if (fd >= 0)
-		apply_fs_config(path, l->t);
+		apply_fs_config(l->c, path, l->t);
 	close(fd);
 }
 
