@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/full_io.h"
 #include "e4layout/base/plug_io.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/tunables/tunables.h"
@@ -82,28 +83,6 @@ static errcode_t plug_out(struct writing *w, errcode_t err)
 }
 
 /*
- * Reads @bytes at @pos of the source.  Fails if the source has become shorter.
- */
-static errcode_t read_source(const struct writing *w, uint64_t pos,
-			     size_t bytes)
-{
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < bytes) {
-		n = pread(w->fd, w->buf + done, bytes - done, pos + done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		if (!n)
-			return E4L_ET_FILE_SHRANK;
-		done += n;
-	}
-	return 0;
-}
-
-/*
  * Copies @len blocks of the source, from block @lblk of the source on, to
  * @pblk.
  */
@@ -121,7 +100,8 @@ static errcode_t copy(struct writing *w, uint64_t lblk, blk64_t pblk,
 		n = len < CHUNK_BYTES / bs ? len : CHUNK_BYTES / bs;
 		pos = lblk * bs;
 		bytes = w->size - pos < n * bs ? w->size - pos : n * bs;
-		err = read_source(w, pos, bytes);
+		err = e4l_read_full(w->fd, w->buf, bytes, pos,
+				    E4L_ET_FILE_SHRANK);
 		if (err)
 			break;
 		memset(w->buf + bytes, 0, n * bs - bytes);

@@ -6,8 +6,6 @@
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include "e4layout/base/shell_word.h"
 #include "support/map_text.h"
 #include "support/say.h"
 #include "support/skips.h"
@@ -222,14 +220,11 @@ static void print_map(const struct e4repack *r, const char *title,
 /* Prints the command for the shell. */
 static void print_undo(const struct e4repack *r)
 {
-	char *device = e4l_shell_word(r->target.device);
-
 	fputs("\nTo undo: e2undo ", stdout);
 	text_puts(stdout, undo_guard_word());
 	putchar(' ');
-	text_puts(stdout, device ? device : r->target.device);
+	text_put_word(stdout, r->target.device);
 	putchar('\n');
-	free(device);
 }
 
 void e4repack_print(const struct e4repack *r)

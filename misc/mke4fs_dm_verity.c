@@ -5,14 +5,12 @@
  * that equal images have equal trees.
  */
 #include "config.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uuid/uuid.h>
-#include "e4layout/base/shell_word.h"
+#include "e4layout/base/full_io.h"
 #include "e4layout/format/format.h"
 #include "mke4fs_dm_verity.h"
 #include "mke4fs_output.h"
@@ -138,15 +136,11 @@ static errcode_t write_super(const struct dm_verity *v, uint64_t data_blocks,
 		.data_blocks = ext2fs_cpu_to_le64(data_blocks),
 		.salt_bytes = ext2fs_cpu_to_le16(sizeof(v->salt)),
 	};
-	ssize_t done;
 
 	memcpy(super.uuid, v->uuid, sizeof(v->uuid));
 	memcpy(super.salt, v->salt, sizeof(v->salt));
 	memcpy(block, &super, sizeof(super));
-	do {
-		done = pwrite(at->fd, block, sizeof(block), at->at);
-	} while (done < 0 && errno == EINTR);
-	return done < 0 ? errno : done != sizeof(block) ? EIO : 0;
+	return e4l_write_full(at->fd, block, sizeof(block), at->at);
 }
 
 struct watch {
@@ -259,14 +253,6 @@ json_t *dm_verity_json(const struct config *c, const struct image *im)
 			 "hash_blocks", (json_int_t)v->hash_blocks);
 }
 
-static void put_word(const char *name)
-{
-	char *word = e4l_shell_word(name);
-
-	text_puts(stdout, word ? word : name);
-	free(word);
-}
-
 void dm_verity_report(const struct config *c, const struct image *im)
 {
 	const struct dm_verity *v = &im->verity;
@@ -276,9 +262,9 @@ void dm_verity_report(const struct config *c, const struct image *im)
 		return;
 	hex(v->root, sizeof(v->root), root);
 	printf("Root hash: %s\nTo open: veritysetup open ", root);
-	put_word(c->device);
+	text_put_word(stdout, c->device);
 	fputs(" NAME ", stdout);
-	put_word(is_appended(c) ? c->device : c->dm_verity);
+	text_put_word(stdout, is_appended(c) ? c->device : c->dm_verity);
 	printf(" %s", root);
 	if (v->at_bytes)
 		printf(" --hash-offset=%" PRIu64, v->at_bytes);

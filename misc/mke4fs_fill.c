@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/full_io.h"
 #include "e4layout/base/stat.h"
 #include "mke4fs_dm_verity.h"
 #include "mke4fs_image.h"
@@ -126,6 +127,15 @@ static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 	return !err;
 }
 
+static const char no_super[SUPERBLOCK_SIZE];
+
+static errcode_t write_super(const struct config *c, int fd,
+			     const char super[SUPERBLOCK_SIZE])
+{
+	return e4l_write_full(fd, super, SUPERBLOCK_SIZE,
+			      c->offset_bytes + SUPERBLOCK_OFFSET);
+}
+
 /*
  * Copies the superblock of the prototype to @super, and overwrites it with
  * zeroes in the prototype.
@@ -133,16 +143,14 @@ static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 static bool take_super(const struct config *c, const struct image *im,
 		       char super[SUPERBLOCK_SIZE])
 {
-	off_t at = c->offset_bytes + SUPERBLOCK_OFFSET;
-	const char none[SUPERBLOCK_SIZE] = { 0 };
-	ssize_t n = pread(im->proto_fd, super, SUPERBLOCK_SIZE, at);
+	errcode_t err = e4l_read_full(im->proto_fd, super, SUPERBLOCK_SIZE,
+				      c->offset_bytes + SUPERBLOCK_OFFSET, EIO);
 
-	if (n == SUPERBLOCK_SIZE)
-		n = pwrite(im->proto_fd, none, SUPERBLOCK_SIZE, at);
-	if (n == SUPERBLOCK_SIZE)
-		return true;
-	say_error(im->name, "preparing the superblock", n < 0 ? errno : EIO);
-	return false;
+	if (!err)
+		err = write_super(c, im->proto_fd, no_super);
+	if (err)
+		say_error(im->name, "preparing the superblock", err);
+	return !err;
 }
 
 /*
@@ -152,16 +160,12 @@ static bool take_super(const struct config *c, const struct image *im,
 static bool put_super(const struct config *c, int fd,
 		      const char super[SUPERBLOCK_SIZE])
 {
-	ssize_t n = fsync(fd);
+	errcode_t err = fsync(fd) ? errno : write_super(c, fd, super);
 
-	if (!n)
-		n = pwrite(fd, super, SUPERBLOCK_SIZE,
-			   c->offset_bytes + SUPERBLOCK_OFFSET);
-	if (n == SUPERBLOCK_SIZE)
-		return true;
-	say_write_error(c->device, c->device, "writing the superblock",
-			n < 0 ? errno : EIO);
-	return false;
+	if (err)
+		say_write_error(c->device, c->device, "writing the superblock",
+				err);
+	return !err;
 }
 
 /*
@@ -211,11 +215,10 @@ out:
  */
 static void spoil(const struct config *c, int fd)
 {
-	const char none[SUPERBLOCK_SIZE] = { 0 };
+	errcode_t err = write_super(c, fd, no_super);
 
-	if (pwrite(fd, none, sizeof(none), c->offset_bytes +
-		   SUPERBLOCK_OFFSET) != sizeof(none))
-		say_error(c->device, "removing the incomplete image", errno);
+	if (err)
+		say_error(c->device, "removing the incomplete image", err);
 }
 
 bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/base/full_io.h"
 #include "mke4fs_merkle.h"
 
 #define DIGESTS		(MERKLE_BLOCK_BYTES / SHA256_DIGEST_SIZE)
@@ -48,34 +48,6 @@ void merkle_plan(struct merkle *m, const uint8_t *salt, size_t salt_len,
 	hash_block(m, zeroes, m->zeroes);
 }
 
-static errcode_t read_all(int fd, uint8_t *buf, size_t len, uint64_t at)
-{
-	ssize_t got;
-
-	for (; len; buf += got, len -= got, at += got) {
-		got = pread(fd, buf, len, at);
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got <= 0)
-			return got ? errno : EIO;
-	}
-	return 0;
-}
-
-static errcode_t write_all(int fd, const uint8_t *buf, size_t len, uint64_t at)
-{
-	ssize_t done;
-
-	for (; len; buf += done, len -= done, at += done) {
-		done = pwrite(fd, buf, len, at);
-		if (done < 0 && errno == EINTR)
-			done = 0;
-		else if (done <= 0)
-			return done ? errno : EIO;
-	}
-	return 0;
-}
-
 /* Writes the digests of @n blocks to @digests. */
 static void hash_blocks(const struct merkle *m, const uint8_t *blocks, size_t n,
 			uint8_t *digests)
@@ -110,14 +82,15 @@ static errcode_t build_level(const struct merkle *m, uint8_t *piece,
 		if (!work->progress(work->done, work->priv))
 			return E4L_ET_INTERRUPTED;
 		now = n < PIECE_BLOCKS ? n : PIECE_BLOCKS;
-		err = read_all(from->fd, piece, now * MERKLE_BLOCK_BYTES, at);
+		err = e4l_read_full(from->fd, piece, now * MERKLE_BLOCK_BYTES,
+				    at, EIO);
 		if (err)
 			return err;
 		memset(digests, 0, PIECE_DIGEST_BYTES);
 		hash_blocks(m, piece, now, digests);
 		out_bytes = (now + DIGESTS - 1) / DIGESTS * MERKLE_BLOCK_BYTES;
 		work->failed_fd = to->fd;
-		err = write_all(to->fd, digests, out_bytes, out_at);
+		err = e4l_write_full(to->fd, digests, out_bytes, out_at);
 		if (err)
 			return err;
 		out_at += out_bytes;
@@ -155,7 +128,8 @@ errcode_t merkle_build(const struct merkle *m, const struct merkle_place *data,
 		n = m->n_blocks[level];
 	}
 	if (!err)
-		err = read_all(from.fd, piece, MERKLE_BLOCK_BYTES, from.at);
+		err = e4l_read_full(from.fd, piece, MERKLE_BLOCK_BYTES,
+				    from.at, EIO);
 	if (!err)
 		hash_block(m, piece, root);
 	free(piece);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/full_io.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 
@@ -85,17 +86,13 @@ static bool add_stretch(const struct load *l, uint64_t offset, uint64_t bytes)
 
 bool spool_append(struct spool *s, const char *buf, size_t len)
 {
-	ssize_t put;
+	errcode_t err = e4l_write_full(s->fd, buf, len, s->end);
 
-	for (; len; len -= put, buf += put, s->end += put) {
-		put = pwrite(s->fd, buf, len, s->end);
-		if (put < 0 && errno != EINTR) {
-			say_error("the temporary file", "cannot write", errno);
-			return false;
-		}
-		if (put < 0)
-			put = 0;
+	if (err) {
+		say_error("the temporary file", "cannot write", err);
+		return false;
 	}
+	s->end += len;
 	return true;
 }
 

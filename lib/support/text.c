@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/shell_word.h"
 #include "text.h"
 #include "units.h"
 
@@ -115,6 +116,14 @@ void text_put(FILE *out, const char *name, size_t len)
 void text_puts(FILE *out, const char *name)
 {
 	text_put(out, name, strlen(name));
+}
+
+void text_put_word(FILE *out, const char *name)
+{
+	char *word = e4l_shell_word(name);
+
+	text_puts(out, word ? word : name);
+	free(word);
 }
 
 /* ------------------------------------------------------------------- tables */

@@ -28,6 +28,12 @@ void text_put(FILE *out, const char *name, size_t len);
 void text_puts(FILE *out, const char *name);
 
 /*
+ * Prints @name as a word of a shell command, in the form for people.  If there
+ * is no memory, prints the name as text_puts() does.
+ */
+void text_put_word(FILE *out, const char *name);
+
+/*
  * Returns the length in bytes of the first character of the @len (at least 1)
  * bytes at @name.  Sets *@odd to whether these bytes must be written as \xNN.
  */

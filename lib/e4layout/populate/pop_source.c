@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/full_io.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/in_use.h"
@@ -92,20 +93,6 @@ static int open_source(struct e4l_source *s, uint32_t id)
 	return fd;
 }
 
-static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
-{
-	ssize_t got;
-
-	for (; len; len -= got, buf += got, pos += got) {
-		got = pread(fd, buf, len, pos);
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got <= 0)
-			return got ? errno : E4L_ET_FILE_SHRANK;
-	}
-	return 0;
-}
-
 /* Reads @len bytes at @at from @id's file in the source directory. */
 static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 			      size_t len, char *buf)
@@ -116,7 +103,7 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 	fd = open_source(s, id);
 	if (fd < 0)
 		return errno;
-	err = read_full(fd, buf, len, at);
+	err = e4l_read_full(fd, buf, len, at, E4L_ET_FILE_SHRANK);
 	close(fd);
 	return err;
 }
@@ -239,8 +226,8 @@ static errcode_t read_singly(struct e4l_source *s,
 	errcode_t err = 0;
 
 	for (; n && !err; n--, r++) {
-		err = read_full(s->t->sources.v[r->source].fd, r->buf, r->len,
-				r->pos);
+		err = e4l_read_full(s->t->sources.v[r->source].fd, r->buf,
+				    r->len, r->pos, E4L_ET_FILE_SHRANK);
 		if (err)
 			e4l_tree_fail(s->t, err, r->node, NULL, 0);
 	}
