@@ -359,6 +359,12 @@ static bool list_backups(ext2_filsys fs, struct backups *b)
 	return true;
 }
 
+/* Returns the first block that is reserved for group descriptors. */
+static blk64_t first_reserved(ext2_filsys fs)
+{
+	return e4l_descriptor_blk(fs, 0) + fs->desc_blocks;
+}
+
 /*
  * Whether @block, the content of the reserved block @pblk, lists the blocks
  * that correspond to @pblk in the groups with backups.
@@ -385,13 +391,11 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
 	ext2_filsys fs = ck->fs;
 	uint32_t refs = fs->blocksize / 4, at = fs->desc_blocks, i;
-	blk64_t pblk = fs->super->s_first_data_block + 1 + fs->desc_blocks;
+	blk64_t pblk = first_reserved(fs);
 	uint32_t reserved = fs->super->s_reserved_gdt_blocks / 4;
 	uint32_t *block = buf + refs;
 	struct backups b = { .group = buf + 2 * refs };
 
-	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
-		pblk++;		/* skip the boot block */
 	if (e4l_check_noted(ck, e4l_read(ck->e, dind, 1, buf)))
 		return false;
 	if (!list_backups(fs, &b) && reserved)
@@ -414,14 +418,12 @@ static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
 {
 	uint32_t refs = fs->blocksize / 4, at, beyond;
 	uint32_t descs = fs->desc_blocks % refs;
-	blk64_t first = fs->super->s_first_data_block + 1, want;
+	blk64_t first = first_reserved(fs), want;
 
-	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
-		first++;	/* skip the boot block */
 	for (at = 0; at < refs; at++) {
 		beyond = (at + refs - descs) % refs;
 		want = beyond < fs->super->s_reserved_gdt_blocks ?
-		       first + fs->desc_blocks + beyond : 0;
+		       first + beyond : 0;
 		if (ext2fs_le32_to_cpu(dind[at]) != want)
 			return false;
 	}
