@@ -82,17 +82,14 @@ static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
  * Reads the path of a loop device's backing file.  In the mount namespace of
  * this process, another file or no file may have this path.
  */
-static bool backing_path(int fd, char path[PATH_MAX])
+static bool backing_path(dev_t dev, char path[PATH_MAX])
 {
 	char name[64];
-	struct stat own;
 	ssize_t len = -1;
 	int file;
 
-	if (e4l_fstat(fd, &own))
-		return false;
 	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/loop/backing_file",
-		 major(own.st_rdev), minor(own.st_rdev));
+		 major(dev), minor(dev));
 	file = open(name, O_RDONLY | O_CLOEXEC);
 	if (file >= 0) {
 		len = read(file, path, PATH_MAX - 1);
@@ -107,7 +104,7 @@ static bool backing_path(int fd, char path[PATH_MAX])
 /*
  * Finds the backing file of a loop device, or of a partition of a loop device.
  */
-static bool find_looped(int fd, struct file *f, unsigned int depth)
+static bool find_looped(int fd, dev_t dev, struct file *f, unsigned int depth)
 {
 	struct loop_info64 info = { 0 };
 	char path[PATH_MAX];
@@ -126,7 +123,7 @@ static bool find_looped(int fd, struct file *f, unsigned int depth)
 	 * Only for a file on an overlayfs, e4l_same_file() uses the size and
 	 * the change time, which LOOP_GET_STATUS64 does not return.
 	 */
-	if (backing_path(fd, path) && !e4l_stat(path, &st) &&
+	if (backing_path(dev, path) && !e4l_stat(path, &st) &&
 	    e4l_same_file(&st, &f->st, false))
 		*f = (struct file) { st, e4l_is_overlaid(path) };
 	return true;
@@ -148,24 +145,22 @@ static bool find_below(const char *device, struct file *f, unsigned int depth)
 	if (fd < 0)
 		return false;
 	found = !e4l_fstat(fd, &own) && S_ISBLK(own.st_mode) &&
-		(find_looped(fd, f, depth) ||
+		(find_looped(fd, own.st_rdev, f, depth) ||
 		 find_slave(own.st_rdev, f, depth));
 	close(fd);
 	return found;
 }
 
 /*
- * Finds the regular file at @path.  If @path is a block device, finds the file
- * that is its backing store.
+ * Finds the regular file at @path, which has the status @st.  If @path is a
+ * block device, finds the file that is its backing store.
  */
-static bool find_file(const char *path, struct file *f)
+static bool find_file(const char *path, const struct stat *st, struct file *f)
 {
-	if (e4l_stat(path, &f->st))
-		return false;
-	if (S_ISBLK(f->st.st_mode))
+	if (S_ISBLK(st->st_mode))
 		return find_below(path, f, 0);
-	f->overlaid = e4l_is_overlaid(path);
-	return S_ISREG(f->st.st_mode);
+	*f = (struct file) { *st, e4l_is_overlaid(path) };
+	return S_ISREG(st->st_mode);
 }
 
 bool same_storage(const char *one, const char *other)
@@ -178,7 +173,10 @@ bool same_storage(const char *one, const char *other)
 	/* Two devices can be different parts of one file. */
 	if (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode))
 		return a.st_rdev == b.st_rdev;
-	return find_file(one, &first) && find_file(other, &second) &&
+	/* decides for most files without further system calls */
+	if (S_ISREG(a.st_mode) && S_ISREG(b.st_mode) && a.st_ino != b.st_ino)
+		return false;
+	return find_file(one, &a, &first) && find_file(other, &b, &second) &&
 	       e4l_same_file(&first.st, &second.st,
 			     first.overlaid || second.overlaid);
 }
@@ -219,7 +217,9 @@ bool load_dir(struct load *l, const char *path)
 {
 	const struct config *c = l->c;
 	struct file image = { 0 };
-	bool exists = find_file(c->device, &image);
+	struct stat st;
+	bool exists = !e4l_stat(c->device, &st) &&
+		      find_file(c->device, &st, &image);
 	const struct e4l_dir_options options = {
 		.threads = c->threads,
 		.exclude = exists ? &image.st : NULL,
