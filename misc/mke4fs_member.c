@@ -16,7 +16,6 @@
 #include <string.h>
 #include <archive_entry.h>
 #include "mke4fs_member.h"
-#include "mke4fs_ustar.h"
 
 #define MAGIC_AT	257
 #define GNU_MAGIC	"ustar  "	/* includes the NUL at its end */
@@ -25,46 +24,23 @@
 #define CRC_AT		102
 #define CRC_DIGITS	8
 
-/*
- * Finds the header of the member between @at and @end, after the member's pax
- * headers and headers of long names.  Sets *@is_pax to whether there is a pax
- * header.
- */
-static bool find_header(const struct stream *s, uint64_t *at, uint64_t end,
-			struct ustar *h, bool *is_pax)
-{
-	*is_pax = false;
-	while (ustar_read(s, *at, end, h)) {
-		if (!ustar_is_extra(h))
-			return true;
-		*is_pax |= ustar_is_pax(h);
-		*at = h->next;
-	}
-	return false;
-}
-
 /* Sets the type and the stored size from the header of the member. */
-static void take_header(struct member *m, const struct stream *s,
-			uint64_t first)
+static void take_header(struct member *m, const struct ustar_member *tar,
+			uint64_t end)
 {
-	uint64_t at = first + archive_read_header_position(m->a);
-	uint64_t end = first + m->begin;
-	bool is_pax, is_gnu;
-	struct ustar h;
+	bool is_gnu = !memcmp(tar->h.block + MAGIC_AT, GNU_MAGIC,
+			      sizeof(GNU_MAGIC));
 
-	if (!find_header(s, &at, end, &h, &is_pax))
-		return;
-	is_gnu = !memcmp(h.block + MAGIC_AT, GNU_MAGIC, sizeof(GNU_MAGIC));
-	m->is_plain = is_gnu && !is_pax && h.type != 'S';
+	m->is_plain = is_gnu && !tar->is_pax && tar->h.type != 'S';
 	/* A hard link can have a size, but no data. */
-	if (h.type != '1')
-		m->stored = ustar_whole_blocks(h.size);
+	if (tar->h.type != '1')
+		m->stored = ustar_whole_blocks(tar->h.size);
 	/*
 	 * The stored data can begin with a sparse map, which libarchive has
 	 * already read.
 	 */
-	if (h.type != 'S')
-		m->mapped = end - at - USTAR_BLOCK_BYTES;
+	if (tar->h.type != 'S')
+		m->mapped = end - tar->at - USTAR_BLOCK_BYTES;
 }
 
 /* Sets the checksum from the header of a member of a cpio archive. */
@@ -80,20 +56,19 @@ static void take_check(struct member *m, const struct stream *s, uint64_t first)
 
 void member_begin(struct member *m, struct archive *a,
 		  struct archive_entry *entry, const struct stream *s,
-		  uint64_t first)
+		  uint64_t first, const struct ustar_member *tar)
 {
 	la_int64_t size = archive_entry_size(entry), offset, bytes;
 
 	*m = (struct member) {
 		.a = a, .begin = archive_filter_bytes(a, 0), .size = size,
-		.is_tar = s && (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) ==
-			       ARCHIVE_FORMAT_TAR,
+		.is_tar = tar,
 	};
-	if (s && !m->is_tar)
+	if (s && !tar)
 		take_check(m, s, first);
-	if (!m->is_tar)
+	if (!tar)
 		return;
-	take_header(m, s, first);
+	take_header(m, tar, first + m->begin);
 	/*
 	 * Set a large size first, because libarchive hides a map with a single
 	 * entry that covers the whole size.

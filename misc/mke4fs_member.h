@@ -3,7 +3,7 @@
 #ifndef MKE4FS_MEMBER_H
 #define MKE4FS_MEMBER_H
 
-#include "mke4fs_stream.h"
+#include "mke4fs_ustar.h"
 
 /* The size, the sparse map and the checksum of a regular file in an archive. */
 struct member {
@@ -30,11 +30,12 @@ struct member {
 
 /*
  * Describes @entry, whose data must not have been read yet.  The archive begins
- * at byte @first of @s; for a zip archive, @s is NULL.
+ * at byte @first of @s; for a zip archive, @s is NULL.  @tar is the header that
+ * pax_take() found in a tar archive; for other archives, it is NULL.
  */
 void member_begin(struct member *m, struct archive *a,
 		  struct archive_entry *entry, const struct stream *s,
-		  uint64_t first);
+		  uint64_t first, const struct ustar_member *tar);
 
 /* Adds @len bytes of the data to the checksum. */
 void member_add(struct member *m, const void *data, size_t len);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <archive_entry.h>
 #include "mke4fs_pax.h"
-#include "mke4fs_ustar.h"
 #include "support/say.h"
 
 struct record {
@@ -191,25 +190,28 @@ static bool take_header(struct pax *x, const struct stream *s,
 }
 
 bool pax_take(struct load *l, struct archive *a, struct archive_entry *entry,
-	      const struct stream *s, uint64_t first)
+	      const struct stream *s, uint64_t first,
+	      struct ustar_member *found)
 {
-	uint64_t at = first + archive_read_header_position(a);
 	uint64_t end = first + archive_filter_bytes(a, 0);
 	struct pax x = { .l = l, .entry = entry };
-	struct ustar h;
+	struct ustar *h = &found->h;
 
+	found->at = first + archive_read_header_position(a);
+	found->is_pax = false;
 	x.has_names = !is_ascii(archive_entry_pathname(entry)) ||
 		      !is_ascii(archive_entry_hardlink(entry)) ||
 		      !is_ascii(archive_entry_symlink(entry));
-	while (ustar_read(s, at, end, &h)) {
-		if (!ustar_is_extra(&h))
+	while (ustar_read(s, found->at, end, h)) {
+		if (!ustar_is_extra(h))
 			return true;
 		/* libarchive does not skip the data of a volume header */
-		if (h.type == 'V' && h.size)
+		if (h->type == 'V' && h->size)
 			break;
-		if (ustar_is_pax(&h) && !take_header(&x, s, &h, at))
+		found->is_pax |= ustar_is_pax(h);
+		if (ustar_is_pax(h) && !take_header(&x, s, h, found->at))
 			return false;
-		at = h.next;
+		found->at = h->next;
 	}
 	return complain(l, "the headers of the member cannot be checked");
 }

@@ -58,6 +58,7 @@ struct tar {
 	const struct stream *s;
 	/* start of the current archive in the unpacked data */
 	uint64_t begin;
+	struct ustar_member header;	/* in a tar archive */
 	/* bytes unpacked from the previous archives */
 	uint64_t unpacked;
 	unsigned int n_archives;	/* number of archives that were read */
@@ -255,7 +256,8 @@ static bool take_content(struct tar *r, struct archive_entry *entry,
 	const char *why;
 	struct member m;
 
-	member_begin(&m, r->a, entry, r->s, r->begin);
+	member_begin(&m, r->a, entry, r->s, r->begin,
+		     has_format(r->a, ARCHIVE_FORMAT_TAR) ? &r->header : NULL);
 	if (!take_data(r, &m))
 		return false;
 	why = member_check(&m, r->taken_bytes - before,
@@ -439,7 +441,7 @@ static bool take_all(struct tar *r)
 		r->n_members++;
 		r->l->path = archive_entry_pathname(entry);
 		if (has_format(r->a, ARCHIVE_FORMAT_TAR) &&
-		    !pax_take(r->l, r->a, entry, r->s, r->begin))
+		    !pax_take(r->l, r->a, entry, r->s, r->begin, &r->header))
 			return false;
 		/*
 		 * The warning can be, for example, about a name that is not

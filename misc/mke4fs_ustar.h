@@ -14,6 +14,13 @@ struct ustar {
 	uint64_t next;		/* offset of the block after the data */
 };
 
+/* The header of a member, after its pax headers and headers of long names. */
+struct ustar_member {
+	struct ustar h;
+	uint64_t at;		/* offset of @h */
+	bool is_pax;		/* the member has a pax header */
+};
+
 /* Returns @bytes, rounded up to whole blocks. */
 uint64_t ustar_whole_blocks(uint64_t bytes);
 
