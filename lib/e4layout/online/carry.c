@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "e4layout/base/array.h"
+#include "e4layout/read/runs.h"
 #include "failure.h"
 #include "work.h"
 
@@ -152,7 +153,7 @@ static bool is_in_place(const struct e4l_open_file *f,
 static void look_again(struct e4l_candidate *c, struct e4l_open_file *f)
 {
 	if (!map(f))
-		c->moves = (uint32_t)e4l_online_excess(f->ex, f->n);
+		c->moves = (uint32_t)e4l_count_excess(f->ex, f->n);
 }
 
 static void count_done(struct e4l_online *o, struct e4l_candidate *c)
@@ -324,7 +325,7 @@ static void finish_file(struct e4l_online *o, struct e4l_candidate *c,
 	eof = e4l_blocks_of(f.st.st_size, f.blocksize);
 	for (i = 0; i < f.n && !ended(o); i += k) {
 		k = logical_run(&f, i, eof, &len);
-		why = len && e4l_online_excess(&f.ex[i], k) ?
+		why = len && e4l_count_excess(&f.ex[i], k) ?
 		      move_anywhere(o, &f, f.ex[i].lblk, len) : E4L_SKIP_NONE;
 		if (why)
 			first = why;

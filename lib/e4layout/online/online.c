@@ -25,6 +25,7 @@
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
 #include "e4layout/base/map.h"
+#include "e4layout/read/runs.h"
 #include "work.h"
 
 /* ------------------------------------------------------------------ 1. find */
@@ -130,18 +131,6 @@ static errcode_t weigh_join(const struct e4l_online *o,
 	return err;
 }
 
-uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n)
-{
-	uint64_t excess = 0;
-	size_t i;
-
-	for (i = 1; i < n; i++)
-		excess += ex[i - 1].lblk + (uint64_t)ex[i - 1].len ==
-				ex[i].lblk &&
-			  ex[i - 1].pblk + ex[i - 1].len != ex[i].pblk;
-	return excess;
-}
-
 /*
  * Returns the number of extents that begin before @eof, and sets *@cut to the
  * last of them, cut at @eof.  The kernel exchanges no blocks beyond the end of
@@ -241,7 +230,7 @@ static errcode_t add_to_plan(struct e4l_online *o,
 		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino,
 			     E4L_SKIP_BEYOND_END, f->score->fragments -
 			     f->score->logical_runs -
-			     e4l_online_excess(ex, file.n_extents));
+			     e4l_count_excess(ex, file.n_extents));
 	free(ex);
 	return err;
 }

@@ -56,9 +56,6 @@ errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 			  const struct e4l_extent *ex, size_t n_ex,
 			  struct e4l_zero_run **runs, size_t *n, uint64_t *gain);
 
-/* Returns the number of fragments beyond one per logical run. */
-uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n);
-
 /* The callback may_move() of struct e4l_plan_options. */
 bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
 			 void *priv);

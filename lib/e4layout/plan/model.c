@@ -457,18 +457,6 @@ static bool is_within(const struct e4l_plan *m,
 	return true;
 }
 
-/* Returns the number of fragments in excess of one per logical run. */
-static uint64_t count_excess(const struct e4l_plan_file *file)
-{
-	const struct e4l_extent *ex = file->extents;
-	uint64_t runs = 1;
-	size_t i;
-
-	for (i = 1; i < file->n_extents; i++)
-		runs += ex[i].lblk != ex[i - 1].lblk + (uint64_t)ex[i - 1].len;
-	return e4l_count_fragments(ex, file->n_extents, NULL) - runs;
-}
-
 /*
  * Whether the model has memory for the file.  An unfragmented file may use only
  * the first half of the memory that the maps leave, so that there is memory for
@@ -494,7 +482,7 @@ static errcode_t restrict_file(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
 {
-	uint64_t excess = count_excess(file);
+	uint64_t excess = e4l_count_excess(file->extents, file->n_extents);
 	enum e4l_plan_skip why = E4L_PLAN_SKIP_MEMORY;
 
 	if (e4l_check_clusters(file->extents, file->n_extents,

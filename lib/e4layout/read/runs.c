@@ -87,3 +87,15 @@ uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 		*largest = most;
 	return fragments;
 }
+
+uint64_t e4l_count_excess(const struct e4l_extent *ex, size_t n)
+{
+	uint64_t excess = 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		excess += ex[i - 1].lblk + (uint64_t)ex[i - 1].len ==
+				ex[i].lblk &&
+			  ex[i - 1].pblk + ex[i - 1].len != ex[i].pblk;
+	return excess;
+}

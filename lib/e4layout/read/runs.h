@@ -55,4 +55,7 @@ bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 			     uint64_t *largest);
 
+/* Returns the number of fragments beyond one per logical run. */
+uint64_t e4l_count_excess(const struct e4l_extent *ex, size_t n);
+
 #endif
