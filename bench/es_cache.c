@@ -258,7 +258,10 @@ static void long_list(struct replay *r)
 	}
 }
 
-/* A hot set that fits in half of the limit, beside streams of writes. */
+/*
+ * Reads entries that fit in half of the limit again and again, while other
+ * inodes are written from start to end.
+ */
 static void hot_set(struct replay *r)
 {
 	enum { INODES = 100, ENTRIES = 200, WRITERS = 4, READS = 500000,

@@ -4,8 +4,8 @@
  * and holds the locks until the end of its input.  Bytes from 100 on stand for
  * operations on the image, and bytes from 200 on for operations that other
  * programs must not do.  The locks belong to the open file and not to the
- * process.  Fails if another program has locked byte 200 + N for a BYTE
- * 100 + N, or byte 100 + N for a BYTE 200 + N.
+ * process.  Fails if another program holds the opposite lock: byte 200 + N is
+ * the opposite of byte 100 + N, and byte 100 + N of byte 200 + N.
  */
 #include "config.h"
 #include <fcntl.h>
