@@ -30,7 +30,7 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 /*
  * Invalidates the cached blocks of @io and allocates its cache again.  Returns
  * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache.  Call this
- * function after ext2fs_open2(), which ignores the lack of memory for the cache.
+ * function after ext2fs_open2(), which ignores a lack of memory for the cache.
  */
 errcode_t e4l_renew_buffers(io_channel io);
 
