@@ -99,7 +99,8 @@ static errcode_t run_check(struct e4check *check)
 		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
 	e4l_findings_sort(&check->found);
-	if (!err)	/* without paths, inode numbers are printed instead */
+	/* paths are optional: the report always has inode numbers */
+	if (!err)
 		check->nameless = load_names(check);
 	interrupt_stop(&in);
 	return err;
@@ -131,7 +132,9 @@ static int verdict(const struct e4check *check, errcode_t err)
 		FSCK_FAILED : 0);
 }
 
-/* Adds findings for the damage that opening the filesystem has revealed. */
+/*
+ * Adds findings for the damage that was found when the filesystem was opened.
+ */
 static void note_doubt(struct e4check *check, const struct target_doubt *doubt)
 {
 	struct finding at = { .blk = doubt->backup };

@@ -12,7 +12,10 @@ struct bad_blocks {
 
 struct listing {
 	struct check *ck;
-	/* listed blocks, and blocks of the map of the bad blocks inode */
+	/*
+	 * @blocks: the listed bad blocks; @maps: tree blocks of the map of the
+	 * bad blocks inode
+	 */
 	struct bad_blocks blocks, maps;
 	uint64_t visits;
 	errcode_t err;
@@ -27,7 +30,10 @@ static errcode_t add(struct bad_blocks *b, blk64_t blk)
 	return err;
 }
 
-/* Lists a block.  Skips blocks outside the filesystem: pass 1 reports them. */
+/*
+ * Adds @blk to a list.  Skips a block number outside the filesystem, because
+ * e4l_pass1_inodes() reports the number.
+ */
 static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n, blk64_t ref,
 		      int offset, void *priv)
 {
@@ -47,9 +53,9 @@ static bool is_listed(const struct bad_blocks *b, blk64_t blk)
 }
 
 /*
- * Whether @blk is vital: the superblock, a group descriptor, or a bitmap.
- * Other metadata is not vital, because e2fsck skips bad blocks of inode tables,
- * and does not need all backups.
+ * Whether e2fsck cannot repair the filesystem without @blk: the superblock, a
+ * group descriptor, or a bitmap.  e2fsck skips bad blocks of inode tables, and
+ * does not need all backups.
  */
 static bool is_vital(ext2_filsys fs, blk64_t blk)
 {
@@ -98,7 +104,7 @@ errcode_t e4l_pass1_bad_blocks(struct check *ck)
 				    NULL, list_block, &l);
 	e4l_sort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
 		 e4l_u64_cmp);
-	/* if the list cannot be read, pass 1 reports the damaged map */
+	/* e4l_pass1_inodes() reports a list that cannot be read */
 	if (!err && !l.err)
 		judge(ck, &l);
 	else

@@ -10,8 +10,8 @@
  *  5. bitmaps and counts;
  *  6. orphans and quotas.
  *
- * Passes 1, 2 and 5 use all processors, and announce their reads early to keep
- * the device busy.
+ * Passes 1, 2 and 5 use all processors.  They request reads ahead of time to
+ * keep the device busy.
  */
 #include "config.h"
 #include <errno.h>
@@ -121,7 +121,10 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	e->sound = false;
 	found->layout_only = options->flags & E4L_CHECK_LAYOUT_ONLY;
 	found->mounted = options->flags & E4L_CHECK_MOUNTED;
-	/* the passes verify each checksum, so that libext2fs need not */
+	/*
+	 * libext2fs must not fail on a wrong checksum: the passes report a
+	 * finding
+	 */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);
 	ck.fs->flags = flags;

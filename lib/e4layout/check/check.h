@@ -7,11 +7,13 @@
 #include "findings.h"
 
 /*
- * Checks the filesystem of @e and adds its findings to @found, unsorted.
- * e4l_check_groups() must have accepted the group descriptors, and the caller
- * must have refused unknown features.  options->finding and max_findings are
- * ignored.  Errors, which end the check: E4L_ET_BAD_GEOMETRY (a field of the
- * superblock is out of range, which is also a finding), ENOMEM,
+ * Checks the filesystem of @e and adds its findings to @found, unsorted.  The
+ * caller must have refused unknown features, and e4l_check_groups() must have
+ * accepted the group descriptors.  options->finding and options->max_findings
+ * are ignored.
+ *
+ * An error ends the check.  E4L_ET_BAD_GEOMETRY: a field of the superblock is
+ * out of range, and a finding was added.  Other errors include ENOMEM and
  * E4L_ET_INTERRUPTED.
  */
 errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,

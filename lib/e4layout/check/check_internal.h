@@ -20,7 +20,7 @@
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
-#define KIND_NO_NAME	0x80	/* needs no directory entry */
+#define KIND_NO_NAME	0x80	/* the inode needs no directory entry */
 
 /* A directory.  The array check->dirs is sorted by inode number. */
 struct dir {
@@ -53,14 +53,15 @@ struct dir_run {
 	uint64_t pblk : 48;
 	uint64_t len : 16;
 	uint32_t lblk;
-	uint32_t dir;		/* index of the directory */
+	uint32_t dir;		/* index in check->dirs */
 };
 
 /* A block of an indexed directory. */
 struct dx_block {
 	/* lowest and highest hash of the names in the block */
 	uint32_t min_hash, max_hash;
-	uint32_t node_min, node_max;	/* range according to the index */
+	/* hash range of the block, according to the index */
+	uint32_t node_min, node_max;
 	uint32_t parent;	/* index block that refers to this block */
 	uint8_t type, flags;
 };
@@ -69,10 +70,13 @@ struct dx_block {
 struct xattr_use {
 	blk64_t blk;
 	ext2_ino_t ino;
-	/* clusters in i_blocks that EA inodes of the block must account for */
+	/*
+	 * i_blocks minus the clusters found before the block is read, in
+	 * clusters; the EA inodes of the block must have as many clusters
+	 */
 	uint32_t missing;
 	uint32_t generation;	/* generation of the inode */
-	/* number of EA inodes; known after the block is read */
+	/* number of EA inodes of the block; set after the block is read */
 	uint32_t values;
 	bool judged;	/* i_blocks needs no further check */
 	bool encrypted;	/* the block must contain an encryption context */
@@ -81,7 +85,8 @@ struct xattr_use {
 /* An attribute whose value is in an EA inode. */
 struct ea_use {
 	ext2_ino_t ea_ino, ino;
-	uint32_t hash, size;	/* from the attribute's entry */
+	/* hash and value size in the attribute's entry */
+	uint32_t hash, size;
 	uint32_t name_hash, signed_name_hash;
 	uint32_t generation;
 };
@@ -102,15 +107,16 @@ struct check {
 	io_channel journal;
 	struct findings *found;
 	/*
-	 * Arrays with one element per inode number: KIND_* flags, the link
-	 * count, and the number of directory entries found.
+	 * Arrays with one element per inode number.  @kind: KIND_* flags;
+	 * @links: the link count; @counted: the number of directory entries
+	 * found.
 	 */
 	uint8_t *kind;
 	uint16_t *links, *counted;
 	struct e4l_owners *owners;
 	struct extent_list *metadata;
 	struct bad_blocks *bad_blocks;
-	/* pass 1 */
+	/* set by pass 1 */
 	struct file_walk *walk;
 	pthread_mutex_t lock;	/* protects lists that several threads extend */
 	struct dir *dirs;
@@ -127,15 +133,20 @@ struct check {
 	size_t n_symlinks;
 	struct quota *quota;
 	struct policies *policies;
-	bool maps_damaged;	/* the owners of some blocks are unknown */
+	/* a map is damaged: some blocks have unknown owners */
+	bool maps_damaged;
 	/* number of entries of the resize inode that refer to the superblock */
 	uint32_t resize_super;
-	bool low_dtime;	/* a dtime below s_inodes_count is an inode number */
+	/*
+	 * an i_dtime below s_inodes_count is the next inode of the orphan list,
+	 * not a time
+	 */
+	bool low_dtime;
 };
 
 /*
- * Returns @err, the error of a read, or 0.  If @err reports a lack of memory,
- * which is not a finding, e4l_check_run() will return ENOMEM.
+ * Returns @err, the result of a read.  A lack of memory is not a finding: if
+ * @err reports it, e4l_check_run() will return ENOMEM.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -192,10 +203,11 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*
- * Judges an inode, except for its map, and sets ck->kind.  Returns false if the
- * inode has no links and is not a reserved inode in use.  The map and the
- * attributes of the inode must not be judged then.  May be called by any
+ * Judges an inode, except for its map, and sets ck->kind.  May be called by any
  * thread.
+ *
+ * If the inode has no links and is not a reserved inode in use, returns false.
+ * The caller must then not judge the map and the attributes of the inode.
  */
 bool e4l_inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		     const struct ext2_inode_large *inode);
@@ -207,9 +219,9 @@ static inline bool inode_holds_anything(const struct ext2_inode *inode)
 }
 
 /*
- * Reports, as finding @id, that the inode does not match its file type.  An EA
- * inode has no directory entry, so the warning INODE_UNREAD is reported
- * instead.
+ * Reports, as finding @id, that the inode does not match its file type.  For an
+ * EA inode, reports the warning INODE_UNREAD: e2fsck does not check file types
+ * of inodes without a directory entry.
  */
 void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,

@@ -14,8 +14,8 @@ static int use_cmp(const void *a, const void *b)
 }
 
 /*
- * Returns the hash of an attribute with an EA inode, which combines the hash of
- * the name with the hash of the value in the EA inode.
+ * Returns the hash of an attribute whose value is in the EA inode @ea.  The
+ * hash combines @name_hash with the hash of the value.
  */
 static uint32_t whole_hash(uint32_t name_hash, struct ext2_inode *ea)
 {
@@ -30,8 +30,9 @@ static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
 }
 
 /*
- * Whether @ea is an EA inode of Lustre.  Instead of a hash, such an EA inode
- * has the number and the generation of the only inode that uses it.
+ * Whether Lustre created the EA inode @ea.  Only one inode uses an EA inode of
+ * Lustre.  Instead of a hash, i_mtime and i_generation of the EA inode have the
+ * number and the generation of this inode.
  */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {
@@ -79,8 +80,8 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck)
 }
 
 /*
- * Returns the index of the first use of the EA inode @ino in ck->eas, or
- * ck->n_eas if there is none.
+ * Returns the index in ck->eas of the first use of the EA inode @ino.  If no
+ * attribute uses @ino, returns ck->n_eas.
  */
 static size_t first_use(const struct check *ck, ext2_ino_t ino)
 {

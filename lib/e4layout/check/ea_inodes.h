@@ -6,8 +6,8 @@
 #include "check_internal.h"
 
 /*
- * Whether @u refers to an EA inode of Lustre.  i_blocks of u->ino does not
- * count such an EA inode.
+ * Whether Lustre created the EA inode of @u.  Lustre does not count the
+ * clusters of EA inodes in i_blocks of u->ino.
  */
 bool e4l_ea_inode_is_lustre(struct check *ck, const struct ea_use *u);
 
@@ -16,8 +16,8 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck);
 
 /*
  * Judges the reference count of the EA inode @ino and the number of its
- * directory entries, @names.  Returns false, and judges nothing, if no
- * attribute uses @ino or @ino cannot be read.
+ * directory entries, @names.  If no attribute uses @ino, or if @ino cannot be
+ * read, judges nothing and returns false.
  */
 bool e4l_ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names);
 

@@ -25,15 +25,18 @@ struct policies {
 	size_t n;
 };
 
-/* Per version: length of a context, length of the policy at its start. */
+/*
+ * For each version of the encryption context: the length of the context, and
+ * the length of the policy at its start, in bytes.
+ */
 static const struct {
 	size_t context, policy;
 } contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
 
 /*
- * Whether attribute names with @index have no prefix.  The index of encryption
- * contexts has no prefix, and libext2fs cannot distinguish a context, which is
- * named "c", from an attribute "c" with another index without a prefix.
+ * Whether attributes with @index have no name prefix.  libext2fs identifies an
+ * encryption context by its name, which is "c" without a prefix.  Any attribute
+ * "c" with such an index therefore counts as a context.
  */
 static bool has_no_prefix(uint8_t index)
 {
@@ -45,7 +48,9 @@ static bool has_no_prefix(uint8_t index)
 	return index >= sizeof(prefix) || !prefix[index];
 }
 
-/* Returns the entry of the context between @first and @end, or NULL. */
+/*
+ * Returns the entry of the encryption context between @first and @end, or NULL.
+ */
 static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {

@@ -13,16 +13,16 @@ uint32_t e4l_encryption_policy(struct check *ck,
 			       const struct ext2_inode_large *inode);
 
 /*
- * Records @policy of the encrypted inode @ino.  If the inode has no valid
- * encryption context, reports this instead.  Call this function in the order of
- * inode numbers.
+ * Records @policy of the encrypted inode @ino.  If @policy means that the inode
+ * has no valid encryption context, only reports a finding.  Call this function
+ * in the order of inode numbers.
  */
 errcode_t e4l_encryption_note(struct check *ck, ext2_ino_t ino,
 			      uint32_t policy);
 
 /*
- * Whether @policy is unknown because the context can only be in the attribute
- * block.
+ * Whether @policy means that only the attribute block can have the encryption
+ * context of the inode.
  */
 bool e4l_encryption_in_block(uint32_t policy);
 

@@ -56,7 +56,7 @@ void e4l_findings_sort(struct findings *f)
 		f->n = f->max;
 }
 
-/* Reserves an element.  Returns false if there is no memory. */
+/* Ensures space for one more finding.  If memory runs out, returns false. */
 static bool make_room(struct findings *f)
 {
 	if (f->n >= 2 * f->max)
@@ -117,8 +117,9 @@ static int put_number(char *buf, size_t size, char kind,
 }
 
 /*
- * Whether the character at @s is omitted from the text: a brace, a bar, or a
- * character of {singular|plural} or {plural} that does not apply.
+ * Whether the character at @s is not printed.  Sentences contain
+ * {singular|plural} and {plural}.  Braces, bars and the form that does not
+ * apply are omitted.  *@braces is the last open brace before @s, or NULL.
  */
 static bool is_left_out(const char **braces, const char *s, bool one)
 {

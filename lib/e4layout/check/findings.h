@@ -18,7 +18,7 @@ enum finding_id {
 
 extern const char *const e4l_severity_names[];
 
-/* A row of the table. */
+/* A row of e4l_finding_table. */
 struct finding_info {
 	const char *code;
 	enum e4l_severity severity;
@@ -62,7 +62,7 @@ void e4l_findings_free(struct findings *f);
 void e4l_findings_add(struct findings *f, enum finding_id id,
 		      struct finding what);
 
-/* Records a lack of memory: the findings are incomplete and unreliable. */
+/* Records that memory ran out, so that the findings are incomplete. */
 void e4l_findings_fail(struct findings *f);
 
 /* Sorts the kept findings.  Call it after the last finding is added. */

@@ -4,9 +4,9 @@
 #include "e4layout/read/dirs.h"
 
 /*
- * The smallest number of splits to report.  A file with a written head and a
- * preallocated tail has one split, and a file that was written in several
- * places has a few.  Only zeroing removes splits.
+ * The smallest number of splits to report.  A split is a change between written
+ * and unwritten extents.  A few splits are normal: a file with a preallocated
+ * tail has one.  Only zeroing removes splits.
  */
 #define MOSAIC_SPLITS	4
 

@@ -6,7 +6,10 @@
 #include "check_internal.h"
 #include "e4layout/read/tally.h"
 
-/* Initializes @t, which reports the layout of directory blocks in pass 2. */
+/*
+ * Initializes @t, which collects directory blocks in pass 2 and reports layout
+ * problems of directories.
+ */
 errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
 
 /*

@@ -21,8 +21,8 @@ errcode_t e4l_metadata_claim(struct check *ck);
 void e4l_metadata_free(struct check *ck);
 
 /*
- * Claims the clusters of the @len blocks that begin at @blk.  Clusters that are
- * claimed already are not reported.
+ * Claims the clusters of the @len blocks that begin at @blk.  Does not report
+ * clusters that already have an owner.
  */
 errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 
@@ -30,8 +30,8 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 bool e4l_metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 
 /*
- * Sets the bits in @bits for those of the @n clusters from @first on that
- * contain metadata.
+ * For each of the @n clusters that begin at @first: if the cluster contains
+ * metadata, sets its bit in @bits.
  */
 void e4l_metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
 		       uint8_t *bits);

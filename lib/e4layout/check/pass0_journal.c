@@ -56,14 +56,14 @@ static bool has_blocks(struct check *ck, ext2_ino_t ino,
 						      BLOCK_FLAG_READ_ONLY, NULL,
 						      count_block, &blocks)))
 		return false;
-	/* e2fsck uses a signed 32-bit size, also beyond 2 GiB */
+	/* like e2fsck, treat the size as a signed 32-bit number */
 	return blocks * ck->fs->blocksize >= (int32_t)EXT2_I_SIZE(inode);
 }
 
 /*
- * Whether the inode on disk has all blocks up to its size.  If not, tests the
- * memory and tries again, because libext2fs returns no error if an iteration
- * ends for lack of memory.
+ * Whether the inode on disk has all blocks up to its size.  libext2fs returns
+ * no error if an iteration ends for lack of memory.  If blocks are missing, the
+ * function therefore tests for memory and repeats the iteration.
  */
 static bool is_whole(struct check *ck, ext2_ino_t ino,
 		     const struct ext2_inode *inode)
@@ -75,8 +75,8 @@ static bool is_whole(struct check *ck, ext2_ino_t ino,
 
 /*
  * Whether the superblock's copy of the journal's map is an extent tree.  On a
- * big-endian machine, libext2fs swaps the copy unless it begins with a valid
- * extent header.
+ * big-endian machine, libext2fs swaps a copy that does not begin with a valid
+ * extent header.  The second test finds an extent tree that was swapped.
  */
 static bool copy_is_tree(const struct ext2_super_block *sb)
 {
@@ -86,8 +86,8 @@ static bool copy_is_tree(const struct ext2_super_block *sb)
 }
 
 /*
- * Reads the superblock's copy of the journal's map and size.  Returns false if
- * there is no copy, or if it cannot be read.
+ * Reads the superblock's copy of the journal's map and size.  If there is no
+ * copy, or if the copy is an extent tree, returns false.
  */
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
@@ -105,9 +105,9 @@ static bool read_copy(const struct ext2_super_block *sb,
 }
 
 /*
- * Reads the journal inode.  If the inode is damaged, reads its copy in the
- * superblock, and reports that the copy is used.  If the copy is invalid, too,
- * reports that the journal inode is not valid, and returns false.
+ * Reads the journal inode.  If the inode is damaged, reads the copy in the
+ * superblock, and reports a finding.  If the copy is also invalid, reports an
+ * invalid journal inode and returns false.
  */
 static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 {

@@ -234,8 +234,8 @@ static bool backup_super_ok(struct ext2_super_block *sb,
 }
 
 /*
- * Whether the copied descriptors have the same locations of metadata as the
- * original descriptors, from group @first on.
+ * Whether the @n descriptors in @copy have the metadata locations of the
+ * original descriptors of group @first and the following groups.
  */
 static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 			   uint32_t n)
@@ -279,8 +279,8 @@ static void visit_desc(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Judges the @blocks blocks that begin at @blk.  They are copies of the
- * descriptor blocks from number @first on.
+ * Compares the @blocks blocks that begin at @blk with the descriptor blocks
+ * that begin at number @first.  Reports the first block that differs.
  */
 static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
 			      uint32_t blocks, uint32_t first, void *scratch)
@@ -341,8 +341,8 @@ struct backups {
 };
 
 /*
- * Lists the groups with backup superblocks.  Returns false if there are more
- * groups than block numbers in a block.
+ * Lists the groups with backup superblocks.  If the number of these groups
+ * exceeds the number of block numbers in a block, returns false.
  */
 static bool list_backups(ext2_filsys fs, struct backups *b)
 {
@@ -431,8 +431,9 @@ static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
 }
 
 /*
- * Whether the inode has no blocks except a valid double indirect block or, if
- * the resize_inode feature is not set, no blocks at all.
+ * Whether the map of the resize inode is valid.  If the resize_inode feature is
+ * set, the inode must have a valid double indirect block and no other block.
+ * If the feature is not set, the inode must have no block.
  */
 static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 			    uint32_t *buf)

@@ -8,7 +8,7 @@
 #include "check_internal.h"
 #include <ext2fs/ext3_extents.h>	/* requires ext2_fs.h */
 
-#define MIN_EXTRA_ISIZE	4	/* covers i_extra_isize and i_checksum_hi */
+#define MIN_EXTRA_ISIZE	4	/* bytes of i_extra_isize and i_checksum_hi */
 
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
@@ -160,7 +160,7 @@ static bool has_high_bits(struct ext2_super_block *sb,
 	if (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
 	    !ext2fs_has_feature_largedir(sb) && !is_large_dir(sb, inode))
 		return true;
-	/* other systems use these bytes for other fields */
+	/* l_i_file_acl_high and l_i_blocks_hi are valid only on Linux */
 	if (sb->s_creator_os != EXT2_OS_LINUX)
 		return false;
 	return (inode->osd2.linux2.l_i_file_acl_high &&
@@ -170,8 +170,8 @@ static bool has_high_bits(struct ext2_super_block *sb,
 }
 
 /*
- * Whether fragment fields are set.  Two of these fields exist only on the Hurd;
- * Linux uses the same bytes for the high bits of i_blocks.
+ * Whether fragment fields are set.  h_i_frag and h_i_fsize exist only on the
+ * Hurd: Linux has the high bits of i_blocks at their offset.
  */
 static bool has_fragment(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)
@@ -190,7 +190,7 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	    !ext2fs_has_feature_imagic_inodes(sb))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk,
 		      .got = inode->i_flags);
-	/* e2fsck does not check these fields of an EA inode */
+	/* e2fsck does not check fragments and high bits of EA inodes */
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
 		if (has_fragment(sb, inode) || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
@@ -210,7 +210,10 @@ bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n)
 		      n <= EXT2_INODE_SIZE(sb) - EXT2_GOOD_OLD_INODE_SIZE);
 }
 
-/* Whether a time before 1970 was written with all epoch bits set. */
+/*
+ * Whether a timestamp before 1970 has all epoch bits set, as old kernels wrote
+ * it by mistake.
+ */
 static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 {
 	return seconds >> 31 && (extra & EXT4_EPOCH_MASK) == EXT4_EPOCH_MASK;
@@ -342,7 +345,7 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /*
  * Returns the file type as in directory entries.  If the inode does not match
- * its file type, reports this and returns 0.
+ * its file type, reports a finding and returns 0.
  */
 static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)

@@ -2,11 +2,13 @@
 /*
  * Pass 1: every inode, its map, and the owner of each block.
  *
- * e4l_scan_looking() reads inode tables and tree blocks on all processors, and
- * calls look_inode() for each inode and look_node() for each tree block, which
- * report most findings.  on_piece() gets the extents in the order of inodes and
- * of logical blocks, and reports the findings that depend on this order.
- * Therefore the findings do not depend on the timing of threads.
+ * e4l_scan_looking() reads inode tables and tree blocks on all processors.  For
+ * each inode, it calls look_inode(); for each tree block, it calls look_node().
+ * These two functions report most findings.
+ *
+ * on_piece() gets the extents in the order of inodes and of logical blocks.
+ * on_piece() reports all findings that depend on the order, so that the
+ * findings do not depend on the timing of threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -30,8 +32,8 @@ static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 }
 
 /*
- * Reports a wrong checksum.  An EA inode has its own finding, because e2fsck
- * cannot read an EA inode with a wrong checksum, and aborts.
+ * Reports a wrong checksum.  e2fsck aborts at an EA inode with a wrong
+ * checksum, so EA inodes have a finding of their own.
  */
 static void wrong_csum(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		       const struct ext2_inode *inode)
@@ -121,7 +123,7 @@ static void look_extent_node(struct check *ck, ext2_ino_t ino,
 	if (ext2fs_le16_to_cpu(h->eh_magic) != EXT3_EXT_MAGIC ||
 	    ext2fs_le16_to_cpu(h->eh_max) > max ||
 	    ext2fs_le16_to_cpu(h->eh_entries) > ext2fs_le16_to_cpu(h->eh_max))
-		return;		/* the scan reports the header */
+		return;		/* the scan reports the invalid header */
 	if (ext2fs_le16_to_cpu(h->eh_max) + 2 < max)
 		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = pos->blk);
 	else if (!e4l_extent_block_csum_ok(ck->fs, pos->seed, block))
@@ -133,7 +135,7 @@ static void look_extent_node(struct check *ck, ext2_ino_t ino,
 		FOUND(ck, EXTENT_EMPTY, .ino = ino, .blk = pos->blk);
 		return;
 	}
-	/* a leaf's entry begins with its logical block, like an index entry */
+	/* index entries and extents begin with a logical block number */
 	first = ext2fs_le32_to_cpu(*(const uint32_t *)(h + 1));
 	if (first != pos->first)
 		FOUND(ck, EXTENT_INDEX, .ino = ino, .blk = pos->blk,
@@ -169,8 +171,8 @@ static const struct {
 
 /*
  * Whether all entries of block @blk in the map of the resize inode refer to
- * blocks of the filesystem, including the superblock.  The scan refuses entries
- * that refer to the superblock, but e2fsck counts them as blocks.
+ * blocks of the filesystem, including the superblock.  The scan refuses an
+ * entry that refers to the superblock, but e2fsck counts the entry as a block.
  */
 static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 			      blk64_t blk)
@@ -231,8 +233,8 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 }
 
 /*
- * Whether e2fsck accepts @damage, which the scan cannot decode.  If so, sets
- * *@id to a finding, which is a warning, and *@got to the number found.
+ * Whether e2fsck accepts @damage, which the scan cannot decode.  If so, *@id is
+ * the warning to report, and *@got is the number in its sentence.
  */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id, uint64_t *got)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pass 1: compares the size of symbolic links with the length of their targets,
- * if the targets are in blocks.
+ * Pass 1: symbolic links whose target is in a block.  Compares the size of each
+ * link with the length of the target.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -19,9 +19,9 @@ struct file {
 	uint32_t dir;			/* index in ck->dirs */
 	uint64_t clusters;		/* clusters that the file owns */
 	uint64_t extents, blocks;
-	int64_t last_lblk;		/* last mapped block, or NO_BLOCK */
-	int64_t last_written;		/* last mapped and written block */
-	blk64_t last_pblk;		/* last physical block; 0: no block */
+	int64_t last_lblk;	/* last mapped logical block, or NO_BLOCK */
+	int64_t last_written;	/* last written logical block, or NO_BLOCK */
+	blk64_t last_pblk;	/* physical block of @last_lblk; 0: no block */
 	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;
 	uint32_t policy;	/* policy of an encrypted file */
@@ -108,7 +108,7 @@ static errcode_t claim_extent(struct file_walk *w, const struct e4l_extent *ex)
 
 	if (is_misplaced(w, ex))
 		FOUND(w->ck, EXTENT_CLUSTER, .ino = w->f.ino, .blk = ex->pblk);
-	/* the previous extent may own the beginning of the cluster */
+	/* the previous extent has already claimed a common first cluster */
 	if (fs->cluster_ratio_bits && w->f.last_pblk &&
 	    first == EXT2FS_B2C(fs, w->f.last_pblk))
 		first++;
@@ -264,7 +264,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 {
 	errcode_t err = 0;
 
-	/* bad blocks may have other owners */
+	/* a bad block may also belong to a file or to metadata */
 	if (p->ino == EXT2_BAD_INO)
 		return e4l_claim_anyway(w->ck, ex->pblk, ex->len);
 	if (w->f.is_dir) {
@@ -286,7 +286,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 	return err;
 }
 
-/* -------------------------------------------------------------- at the end */
+/* ----------------------------------------------------------- end of a file */
 
 /* Reports written extents beyond the end of the file. */
 static void judge_past_eof(struct file_walk *w, const struct e4l_piece *p)
@@ -417,9 +417,9 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 }
 
 /*
- * Counts the EA inodes of the attributes in the body of p->inode.  Counts none
- * in a reserved inode, such as the journal inode, because e2fsck does not read
- * the attributes of these inodes.
+ * Counts the EA inodes of the attributes in the body of p->inode.  e2fsck does
+ * not read the attributes of a reserved inode, such as the journal inode, so
+ * the count is 0 for a reserved inode.
  */
 static struct xattr_values body_values(struct check *ck,
 				       const struct e4l_piece *p)
@@ -488,7 +488,10 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	return has_acl ? note_xattr_block(w, p, acl, missing, judged) : 0;
 }
 
-/* Records a symbolic link whose target is in a block, if its map is valid. */
+/*
+ * Records a symbolic link whose target is in a block.  If the map of the link
+ * is invalid, reports a finding instead.
+ */
 static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -538,9 +541,9 @@ static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Whether the index of a directory is checked.  The check needs an element of
- * ck->dx for each logical block.  The directory is therefore skipped if its map
- * is damaged and has few blocks, but high logical block numbers.
+ * Whether the index of @dir can be checked.  The check needs an element of
+ * ck->dx for each logical block.  A damaged map with few blocks, but high
+ * logical block numbers, would need too much memory.
  */
 static bool has_index_blocks(const struct file_walk *w, const struct dir *dir)
 {

@@ -15,9 +15,9 @@ errcode_t e4l_walk_piece(struct file_walk *w, const struct e4l_piece *piece);
 void e4l_walk_free(struct file_walk *w);
 
 /*
- * Claims the @n clusters from @first on for @ino.  Reports clusters that are
- * claimed already, unless the filesystem has the shared_blocks feature.  @blk
- * is the first block of @ino in these clusters.
+ * Claims the @n clusters that begin at @first for @ino.  @blk is the first
+ * block of @ino in these clusters.  Unless the filesystem has the shared_blocks
+ * feature, reports clusters that already have an owner.
  */
 errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			     uint64_t first, uint64_t n);

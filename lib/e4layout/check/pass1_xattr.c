@@ -11,7 +11,7 @@
 #include "usage.h"
 #include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* A bitmap of the bytes of an attribute list that are in use. */
+/* A bitmap of the used bytes of an attribute list. */
 struct region {
 	unsigned int bytes;
 	uint8_t used[65536 / 8];
@@ -41,13 +41,13 @@ static bool region_take(struct region *r, uint64_t start, uint64_t len)
 	return true;
 }
 
-/* A list of attributes: in an inode's body, or in a block. */
+/* The attributes in an inode's body or in an attribute block. */
 struct list {
 	struct check *ck;
 	ext2_ino_t ino;
 	uint32_t generation;
-	blk64_t blk;		/* 0: in the inode */
-	const char *base;	/* start of @region */
+	blk64_t blk;		/* 0: the list is in an inode */
+	const char *base;	/* byte 0 of @region */
 	const char *values;	/* origin of e_value_offs */
 	const char *first, *end;
 	struct region region;
@@ -76,7 +76,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
-/* Returns a description of the use of an EA inode by @entry. */
+/* Returns the reference of @entry to its EA inode. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {
@@ -157,8 +157,8 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges an entry whose name is inside the list.  Returns false if the entry is
- * invalid, so that the following entries must not be judged.
+ * Judges an entry whose name is inside the list.  If the entry is invalid,
+ * returns false; the entries after it must not be judged.
  */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -180,8 +180,8 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges all entries.  Returns false at the first entry that is invalid; the
- * following entries are not judged.
+ * Judges all entries.  At the first invalid entry, returns false; the entries
+ * after it are not judged.
  */
 static bool judge_list(struct list *l)
 {
@@ -403,7 +403,7 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
-	/* if the block has an EA inode of Lustre, only one inode uses it */
+	/* only one inode uses an attribute block with EA inodes of Lustre */
 	if (clusters && use->missing < clusters)
 		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {
@@ -415,7 +415,8 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 
 /*
  * Reports encrypted inodes whose encryption context is neither in the body of
- * the inode nor in the attribute block.  @has: the block has a context.
+ * the inode nor in the attribute block.  @has: whether the attribute block has
+ * a context.
  */
 static void judge_contexts(struct blocks *b, size_t at, size_t n, bool has)
 {
@@ -539,8 +540,8 @@ static errcode_t claim_blocks(struct blocks *b)
 }
 
 /*
- * Charges each inode that uses an attribute block for all EA inodes of that
- * block.
+ * Adds the EA inodes of each attribute block to the quota usage of every inode
+ * that uses the block.
  */
 static errcode_t charge_values(struct check *ck)
 {

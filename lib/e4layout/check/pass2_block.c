@@ -19,7 +19,7 @@ struct part {
 	const char *buf;
 	unsigned int len, off;
 	unsigned int entry;	/* next entry: 0: ".", 1: "..", 2: any other */
-	bool hashed;		/* hashes follow the names */
+	bool hashed;		/* each name is followed by its hash */
 };
 
 errcode_t e4l_dir_judge_init(struct dir_judge *j, struct check *ck)
@@ -311,7 +311,7 @@ static void judge_part(struct dir_judge *j, struct part *p)
 		judge_entry(j, p, &e);
 		p->off += e.rec_len;
 	}
-	/* "." fills the block, which has no ".." */
+	/* "." fills the block, and ".." is missing */
 	if (p->entry < 2)
 		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk);
 }
@@ -329,7 +329,7 @@ static bool has_tail(ext2_filsys fs, const char *block)
 		const uint8_t *d = (const uint8_t *)block + off;
 		unsigned int len = get_le16(d + 4);
 
-		/* invalid lengths are reported with the entries */
+		/* judge_part() reports invalid record lengths */
 		if (len < 8 || len % 4 || off + len > fs->blocksize)
 			return true;
 		off += len;
@@ -358,7 +358,7 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return fs->blocksize;
 	if (type != DX_LEAF) {
-		/* e2fsck also expects no file type in the fake entry */
+		/* e2fsck also requires file type 0 in the fake entry */
 		if (!ok || (type == DX_NODE && ((const char *)block)[7]))
 			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
 		return fs->blocksize;

@@ -10,7 +10,8 @@ struct dir_judge {
 	struct check *ck;
 	/* hash table of the block's names, to find duplicates */
 	struct name_slot {
-		uint32_t hash, offset;	/* offset + 1; 0: free */
+		/* @offset: offset of the entry plus 1; 0: free */
+		uint32_t hash, offset;
 	} *slots;
 	uint32_t n_slots;
 };

@@ -7,13 +7,14 @@
  *     judged by the thread that has read the block;
  *  3. the hashes in the blocks of each index are compared.
  *
- * Steps 1 and 2 are done once for all directories or, if the layout is judged
- * too, for one round of directories at a time, as tally.h requires.
+ * If the layout is not judged, steps 1 and 2 run once for all directories.  If
+ * the layout is judged, steps 1 and 2 run for one round of directories at a
+ * time, as tally.h requires.
  *
  * Threads share the number of links of each inode, and the parent of each
- * directory.  If a directory has several parents, the one with the lowest inode
- * number is recorded.  The result therefore does not depend on the timing of
- * threads.
+ * directory.  If a directory has several parents, the parent with the lowest
+ * inode number is recorded.  The result therefore does not depend on the timing
+ * of threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -31,9 +32,11 @@
 struct pass2 {
 	struct check *ck;
 	struct e4l_tally *tally;	/* NULL: the layout is not judged */
-	uint32_t first_dir;	/* index of the batch's first directory */
-	size_t run, end_run;		/* runs of the current round */
-	uint32_t in_run;		/* blocks of the run already in jobs */
+	/* index in ck->dirs of the batch's first directory */
+	uint32_t first_dir;
+	/* next run, and end of the runs of the round */
+	size_t run, end_run;
+	uint32_t in_run;	/* blocks of @run that jobs already have */
 	bool roots;			/* step 1: read only roots of indexes */
 };
 
@@ -42,9 +45,9 @@ struct job {
 	struct e4l_want wants[E4L_PART_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[E4L_PART_BLOCKS];
 	size_t n;
-	size_t runs;			/* number of runs up to the job's end */
+	size_t runs;	/* number of runs before the end of the job */
 	char *scratch;
-	void *inode;			/* in host byte order */
+	void *inode;			/* an inode in host byte order */
 	struct dir_judge judge;
 	struct e4l_tally_part part;
 };
@@ -246,7 +249,7 @@ static errcode_t read_blocks(struct pass2 *p, size_t first, bool roots)
 	return e4l_pipe_run(p->ck->e, &ops, p);
 }
 
-/* Does steps 1 and 2 for all unread directories before @end. */
+/* Does steps 1 and 2 for all unread directories with an index below @end. */
 static errcode_t read_until(struct pass2 *p, size_t end)
 {
 	struct check *ck = p->ck;
@@ -274,7 +277,10 @@ static uint32_t inode_flags(const struct dir *dir)
 	       (dir->flags & DIR_ENCRYPTED ? EXT4_ENCRYPT_FL : 0);
 }
 
-/* Adds @dir, whose runs begin at *@run, to the batch. */
+/*
+ * Adds @dir, whose runs begin at *@run, to the batch.  Advances *@run to the
+ * first run of the next directory.
+ */
 static errcode_t add_to_batch(struct pass2 *p, const struct dir *dir,
 			      size_t *run)
 {

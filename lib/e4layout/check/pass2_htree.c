@@ -6,7 +6,7 @@
 
 #define LAST_HASH		0xFFFFFFFE
 
-/* dx_block.flags */
+/* flags of struct dx_block */
 #define DX_REFERENCED		0x01
 #define DX_REFERENCED_TWICE	0x02
 #define DX_FIRST		0x04
@@ -86,7 +86,8 @@ bool e4l_htree_is_node(struct check *ck, const void *block)
 
 /*
  * Records the hash range of the block to which entry @i of @count refers.
- * Returns false if the entry is invalid.
+ * *@previous is the hash of the previous entry.  If the entry is invalid,
+ * returns false.
  */
 static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 		       const struct ext2_dx_entry *entry, unsigned int i,
@@ -114,8 +115,8 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 }
 
 /*
- * Records the entries of an index block, from @offset on.  Returns false if
- * they are invalid.
+ * Records the entries of an index block, from @offset on.  If an entry or the
+ * count is invalid, returns false.
  */
 static bool note_entries(struct check *ck, struct dir *dir, uint32_t lblk,
 			 const char *block, unsigned int offset)
@@ -168,9 +169,9 @@ static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 }
 
 /*
- * Sets the lowest and highest hash of each index block that refers to blocks of
- * @type.  They are the lowest hash of the first of these blocks, and the
- * highest hash of the last one.
+ * Sets hash bounds of the index blocks that refer to blocks of @type.  The
+ * lower bound is the lowest hash in the first block of an index block.  The
+ * upper bound is the highest hash in its last block.
  */
 static void raise_hashes(struct check *ck, struct dir *dir, enum dx_type type)
 {

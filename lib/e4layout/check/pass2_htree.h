@@ -11,7 +11,10 @@ enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 			  const void *block);
 
-/* Whether @block, which is not the first block, is an index block. */
+/*
+ * Whether @block is an index block.  @block must not be the first block of the
+ * directory.
+ */
 bool e4l_htree_is_node(struct check *ck, const void *block);
 
 /*

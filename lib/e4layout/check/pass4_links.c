@@ -13,8 +13,9 @@ static bool is_dir(const struct check *ck, ext2_ino_t ino)
 }
 
 /*
- * Whether the link count of a directory may be 1, as after more than LINK_MAX
- * links.  Only a directory with an index can have had so many subdirectories.
+ * Whether the link count of directory @ino may be 1.  If a directory gets more
+ * than LINK_MAX links, the kernel sets the count to 1.  Only a directory with
+ * an index can have had so many subdirectories.
  */
 static bool may_be_one(struct check *ck, ext2_ino_t ino)
 {

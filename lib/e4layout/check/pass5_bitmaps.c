@@ -136,7 +136,7 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g),
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
-		/* libext2fs generates bitmaps without this padding */
+		/* libext2fs generates the bitmap without padding bits */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
 		if (!e4l_owners_count(ck->owners, at.first, bits, &owned)) {
@@ -249,8 +249,9 @@ static bool is_uninit(ext2_filsys fs, dgrp_t g, int kind)
 }
 
 /*
- * Returns the block of a bitmap, or 0 if the bitmap is uninitialized or its
- * location is invalid.
+ * Returns the block of a bitmap.  If the location is invalid, returns 0.  If
+ * the bitmap is uninitialized, and the checksum of the group descriptor is
+ * valid, also returns 0.
  */
 static blk64_t bitmap_blk(ext2_filsys fs, dgrp_t g, int kind)
 {

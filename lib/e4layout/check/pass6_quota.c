@@ -12,7 +12,10 @@
 #define REFS		(QUOTA_BLOCK / 4)
 #define MAX_FILE_BYTES	(1ULL << 31)
 
-/* Length of an entry and offsets in it, for each version of the format. */
+/*
+ * For each version of the format: the size of an entry, the offset and the size
+ * of the inode count, and the offset of the space in use, in bytes.
+ */
 static const struct layout {
 	unsigned int bytes, inodes, inodes_bytes, space;
 } layouts[] = {
@@ -26,7 +29,10 @@ struct usage {
 	uint64_t space, inodes;
 };
 
-/* A hash table by ID, with open addressing; @room is a power of two. */
+/*
+ * A hash table by ID, with open addressing.  @room: number of slots, a power of
+ * two.
+ */
 struct usages {
 	struct usage *v;
 	size_t n, room;
@@ -133,7 +139,7 @@ struct qfile {
 	uint32_t blocks;
 	const struct layout *layout;
 	struct usages *usages;
-	uint8_t *read;		/* bitmap of the compared blocks of entries */
+	uint8_t *read;		/* bitmap of entry blocks already compared */
 	uint64_t visits;	/* number of visited tree blocks */
 };
 
