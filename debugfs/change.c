@@ -24,8 +24,9 @@ bool shell_changed(struct shell *s, bool ok)
 	if (!s->undo.file)
 		return shell_around(s, nothing, NULL) && ok;
 	/*
-	 * Without an error, keep the filesystem open, because the undo file
-	 * covers only one opening of the filesystem.
+	 * If an undo file is in use, keep the filesystem open after a
+	 * successful change: the undo file covers only one opening of the
+	 * filesystem.
 	 */
 	if (ok)
 		return true;
@@ -55,7 +56,11 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 struct fitting {
 	uint64_t blocks;
 	blk64_t from;
-	/* len is 0 if no such extent has been found */
+	/*
+	 * @behind: the first free extent of at least @blocks blocks from @from
+	 * on; @any: the first free extent of at least @blocks blocks; @longest:
+	 * the largest free extent.  A length of 0: none was found.
+	 */
 	struct e4l_block_run behind, any, longest;
 };
 
@@ -103,7 +108,10 @@ static bool refuse_damaged(const struct shell *s, const char *path)
 	return false;
 }
 
-/* Refuses a directory if only the kernel can add names to it correctly. */
+/*
+ * If only the kernel can add names to the directory correctly, prints the
+ * reason and returns false.
+ */
 static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)
 {
@@ -155,7 +163,10 @@ bool name_find(struct shell *s, const char *path, struct name_at *p)
 	return err ? shell_fails(s, path, err) : true;
 }
 
-/* Finds the directory for a name that must not exist yet. */
+/*
+ * Finds the directory for a new name.  If the name exists, prints an error and
+ * returns false.
+ */
 static bool name_find_new(struct shell *s, const char *path, struct name_at *p)
 {
 	if (!name_find(s, path, p))

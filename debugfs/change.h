@@ -7,10 +7,13 @@
 #include "e4layout/journal/change.h"
 
 /*
- * Call this function after every change; @ok is true if the change succeeded.
+ * Call this function after every change; @ok: whether the change succeeded.
  * Drops the cached extents.  Without an undo file, closes the filesystem and
- * opens it again; with an undo file, closes it after a failed change.  Returns
- * @ok, or false after printing an error.
+ * opens it again.  With an undo file, keeps the filesystem open after a
+ * successful change, and closes it after a failed change.
+ *
+ * Returns @ok.  If the filesystem cannot be opened again, prints an error and
+ * returns false.
  */
 bool shell_changed(struct shell *s, bool ok);
 
@@ -26,8 +29,8 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 /*
  * Finds the first block for @blocks blocks of a file near inode @ino.  Uses the
  * first free extent of at least @blocks blocks after the start of @ino's group.
- * If there is none, uses the first such free extent of the filesystem; if there
- * is none either, uses the largest free extent.
+ * If no such extent is after that start, uses the first one in the filesystem.
+ * If no free extent is large enough, uses the largest free extent.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);
@@ -54,9 +57,7 @@ errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type);
 
-/*
- * Returns whether the content of @f may be changed.  If not, prints the reason.
- */
+/* Whether the content of @f may be changed.  If not, prints the reason. */
 bool file_may_change(const struct shell *s, const char *path,
 		     const struct file *f);
 

@@ -162,11 +162,12 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 
 /* ------------------------------------------------------------------- output */
 
-/* What a map draws: the free blocks of each group, or the blocks of a file. */
+/* A kind of map: the free blocks of each group, or the blocks of a file. */
 struct kind {
 	uint64_t (*draw)(const struct drawing *d, dgrp_t group, char *row);
 	const char *legend, *key;
-	bool all;	/* also draw groups that contain no block of the file */
+	/* false: omit groups that contain no block of the file */
+	bool all;
 };
 
 static const struct kind free_kind = {

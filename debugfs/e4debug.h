@@ -121,12 +121,15 @@ void shell_progress(struct shell *s, uint64_t done, uint64_t total);
  */
 bool shell_show(const struct shell *s, json_t *object);
 /*
- * Like shell_show(), for a request that changes something.  With --quiet and
- * without --json, prints nothing.
+ * Prints @object like shell_show(), after a request that changes something.  If
+ * --quiet is given without --json, prints nothing.
  */
 bool shell_report(const struct shell *s, json_t *object);
 
-/* Converts bytes from the disk to printable text. */
+/*
+ * Converts the string at @bytes, which ends at a NUL or after @max bytes, to
+ * printable text.
+ */
 json_t *shell_text(const struct shell *s, const char *bytes, size_t max);
 
 /* ------------------------------------------------------------------- file.c */
@@ -152,7 +155,7 @@ bool file_find(const struct shell *s, const char *path, ext2_ino_t *ino);
 
 /*
  * Makes a bitmap of the inodes of a file, or of a directory and everything
- * below it.  For "<N>", the bitmap contains only inode N.
+ * below the directory.  For "<N>", the bitmap contains only inode N.
  */
 bool file_subtree(const struct shell *s, const char *path,
 		  ext2fs_inode_bitmap *ret);
@@ -163,8 +166,7 @@ errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 		    void *priv);
 
 /*
- * Reads an inode with all its extents.  Call file_free() in any case, even
- * after an error.
+ * Reads an inode with all its extents.  Call file_free() even after an error.
  */
 bool file_load(const struct shell *s, ext2_ino_t ino, struct file *f);
 bool file_open(const struct shell *s, const char *path, struct file *f);

@@ -2,22 +2,23 @@
 /*
  * The extent status cache.
  *
- * Each inode has a treap of entries, sorted by the position in the file.  For
- * each of the two ages, inactive and active, each inode has a queue of
- * reclaimable entries.  A new entry is inactive.  A lookup sets the accessed
- * flag of the entry.
+ * Each inode has a treap of entries, sorted by the position in the file.  An
+ * entry is active or inactive.  For each of these two ages, each inode has a
+ * queue of reclaimable entries.  A new entry is inactive.  A lookup sets the
+ * accessed flag of the entry.
  *
- * Reclaim visits the inodes with inactive entries in turn, and visits their
- * oldest entries first.  An entry without the accessed flag is freed; an entry
- * with the flag becomes active, and its flag is cleared.  Active entries are
- * freed only if no inactive entry could be freed.  While more than half of the
- * entries are active, reclaim also makes active entries without the flag
- * inactive.  Entries that were used only once therefore do not fill the cache
- * forever.
+ * Reclaim visits the inodes with inactive entries in turn, and begins with the
+ * oldest entry of each inode.  An entry without the accessed flag is freed.  An
+ * entry with the flag becomes active, and the flag is cleared.  If no inactive
+ * entry could be freed, reclaim frees active entries.
+ *
+ * While more than half of the entries are active, reclaim also makes active
+ * entries without the flag inactive.  Entries that were used only once
+ * therefore do not fill the cache forever.
  *
  * Queues contain only reclaimable entries, and empty queues are not visited.  A
- * scan therefore visits at most as many inodes as entries, and each visited
- * entry is freed, loses its flag or becomes inactive.
+ * scan therefore visits at most as many inodes as entries.  Each visited entry
+ * is freed, loses the flag, or becomes inactive.
  */
 #include "config.h"
 #include <errno.h>
@@ -72,8 +73,8 @@ static struct es_inode *find_inode(const struct e4l_es_cache *c, ext2_ino_t ino)
 }
 
 /*
- * Doubles the hash table when it is full.  If there is no memory, keeps the
- * table, so that its chains become longer.
+ * Doubles the hash table when it is full.  If memory runs out, keeps the table:
+ * hash chains then become longer.
  */
 static void grow_table(struct e4l_es_cache *c)
 {
@@ -99,7 +100,10 @@ static void grow_table(struct e4l_es_cache *c)
 	free(old);
 }
 
-/* Returns the inode @ino, which is added if necessary. NULL: no memory. */
+/*
+ * Returns the inode @ino, and adds it if necessary.  If memory runs out,
+ * returns NULL.
+ */
 static struct es_inode *get_inode(struct e4l_es_cache *c, ext2_ino_t ino)
 {
 	struct es_inode *inode = find_inode(c, ino), **at;
@@ -234,7 +238,7 @@ static struct es_entry *last_entry(const struct es_inode *inode)
 
 /*
  * Appends @entry to the tree after @last, the last entry of the tree.  The
- * result is that of join(), but the search begins at @last.
+ * result is equal to the result of join(), but the search begins at @last.
  */
 static void append(struct es_inode *inode, struct es_entry *last,
 		   struct es_entry *entry)
@@ -372,9 +376,9 @@ static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 }
 
 /*
- * Visits entries of @age, inode by inode, and each entry at most once.  Stops
- * when @want entries have been freed; if @keep is true, when @want entries have
- * been visited.
+ * Visits entries of @age, inode by inode, and each entry at most once.  If
+ * @keep is false, stops when @want entries have been freed.  If @keep is true,
+ * stops when @want entries have been visited.
  */
 static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 			 bool keep)
@@ -463,7 +467,8 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want)
 
 /*
  * Frees entries until the cache is within its limit.  A scan frees up to BATCH
- * entries, so that scans are rare, but at most an eighth of the limit.
+ * entries, so that scans are rare.  In a small cache, a scan frees at most an
+ * eighth of the limit.
  */
 static void keep_limit(struct e4l_es_cache *c)
 {

@@ -62,8 +62,8 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 
 /*
  * Looks up contiguous entries, beginning with the entry that contains block
- * @lblk, and copies up to @n of them to @es.  Returns the number of entries
- * found, and counts a hit for each of them.  If the next block is unknown, also
+ * @lblk, and copies up to @n entries to @es.  Returns the number of entries
+ * found, and counts a hit for each entry.  If the next block is unknown, also
  * counts a miss.  The search also ends at the maximum size of a file.
  */
 size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
@@ -121,7 +121,7 @@ struct es_entry {
 
 /* The reclaimable entries of an inode that have one age. */
 struct es_queue {
-	/* in the cache's list unless the queue is empty */
+	/* if the queue is not empty: link in the cache's list of queues */
 	struct es_link link;
 	struct es_link entries;		/* the oldest entry first */
 	uint64_t n;
@@ -170,8 +170,8 @@ errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			uint64_t len);
 
 /*
- * Frees up to @want entries that are not delayed.  If there is such an entry,
- * frees at least one.  Returns the number of freed entries.
+ * Frees up to @want entries that are not delayed, and at least one if such an
+ * entry exists.  Returns the number of freed entries.
  */
 uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
 
@@ -182,8 +182,8 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
 bool e4l_es_has_room(const struct e4l_es_cache *c, uint64_t entries);
 
 /*
- * e4l_es_drop() frees @entry.  The inode stays, even if it has no other entry;
- * e4l_es_drop_empty() frees such an inode.
+ * e4l_es_drop() frees @entry, and keeps an inode without entries.
+ * e4l_es_drop_empty() frees @inode if it has no entries.
  */
 void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 		 struct es_entry *entry);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * journal: lists the transactions in the log.  These are the transactions that
- * recovery would replay, and older transactions that have not been overwritten
- * yet.  Every block of the journal is read, so that a damaged block does not
- * hide the transactions that follow.  A data block never looks like a journal
- * header, because the log escapes such blocks.
+ * journal: lists the transactions in the log: the transactions that recovery
+ * would replay, and older transactions that have not been overwritten yet.
+ *
+ * Every block of the journal is read, so that a damaged block does not hide the
+ * transactions that follow.  A data block never looks like a journal header,
+ * because the log escapes such blocks.
  */
 #include "config.h"
 #include <endian.h>
@@ -107,8 +108,7 @@ static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 }
 
 /*
- * Counts the tags of a descriptor block, up to the tag that has the flag for
- * the last tag.
+ * Counts the tags of a descriptor block, up to the tag with the last-tag flag.
  */
 static uint32_t count_tags(const struct reading *r)
 {

@@ -159,7 +159,10 @@ bool do_frag(struct shell *s, int argc, const char *const *argv)
 
 /* ------------------------------------------------------------------ extents */
 
-/* Describes how @x continues the previous extent, or why it does not. */
+/*
+ * Describes how @x continues the extent @last.  If @x does not continue @last,
+ * describes the difference.
+ */
 static const char *mark_of(const struct e4l_extent *last,
 			   const struct e4l_extent *x)
 {

@@ -50,8 +50,8 @@ static bool is_refused(const char *line)
 }
 
 /*
- * Forwards the messages of debugfs, except its banner.  Returns true if there
- * are messages, or if reading them fails.
+ * Forwards the messages of debugfs, except its banner.  If there are messages,
+ * or if the messages cannot be read, returns true.
  */
 static bool pass_errors(FILE *errors)
 {
@@ -92,8 +92,8 @@ static bool pass_output(int fd)
 }
 
 /*
- * Starts debugfs, which writes its output to @out and its messages to @errors,
- * and which SIGINT can end.
+ * Starts debugfs.  debugfs writes its output to @out and its messages to
+ * @errors, and SIGINT can end debugfs.
  */
 static int start(const struct shell *s, char *const *argv, int out, int errors,
 		 pid_t *pid)
@@ -126,8 +126,8 @@ static int start(const struct shell *s, char *const *argv, int out, int errors,
 }
 
 /*
- * Forwards the output and messages of debugfs.  debugfs exits with 0 even after
- * an error, so that any message counts as an error.
+ * Forwards the output and messages of debugfs.  Any message counts as an error,
+ * because debugfs exits with 0 even after an error.
  */
 static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 {

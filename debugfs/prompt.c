@@ -31,7 +31,7 @@ struct candidates {
 	size_t len;
 	/* the directory part of the typed word, or "" */
 	const char *before;
-	char **v;		/* NULL-terminated */
+	char **v;		/* the candidates, NULL-terminated */
 	size_t n;
 	bool failed;
 };

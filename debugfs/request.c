@@ -10,13 +10,14 @@
 #include "e4debug.h"
 
 /*
- * Requirements of requests.  If a requirement includes another one, it has the
- * larger value.
+ * Requirements of requests.  A requirement that includes another requirement
+ * has the larger value.
  */
 enum needs {
 	NOTHING = 0,
 	OPEN = 1,		/* an open filesystem */
-	READING = OPEN | 2,	/* an open filesystem; can be interrupted */
+	/* an open filesystem; the request can be interrupted */
+	READING = OPEN | 2,
 	WRITING = OPEN | 4,	/* a filesystem that is open for writing */
 	/* a filesystem that is open for writing and has no errors */
 	CHANGING = WRITING | 8,

@@ -100,7 +100,7 @@ static json_t *findings_array(const struct findings *f)
 	return json_checked(rows, failed);
 }
 
-/* @doing is static text; its pointer is different for each pass. */
+/* @doing points to static text.  Each pass has a different pointer. */
 static void on_progress(const char *doing, uint64_t done, uint64_t all,
 			void *priv)
 {

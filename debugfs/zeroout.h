@@ -17,10 +17,12 @@ struct e4l_zeroout_file;
 
 /*
  * Makes a file with a copy of the @n @extents, which must be in logical order.
- * The leaves of its tree are full, like those of a file that has grown from
- * start to end.  @eof_blk is the number of blocks up to the end of the file; a
- * write can increase it.  Errors: E4L_ET_BAD_ARGUMENT (@extents are not in
- * order, overlap or are too long; @blocksize is invalid), ENOMEM.
+ * The leaves of the file's extent tree are full, as after a sequential write.
+ * @eof_blk is the number of blocks up to the end of the file; a write can
+ * increase it.
+ *
+ * Errors: E4L_ET_BAD_ARGUMENT (@extents are not in order, overlap or are too
+ * long; @blocksize is invalid), ENOMEM.
  */
 errcode_t e4l_zeroout_file_new(const struct e4l_extent *extents, size_t n,
 			       uint32_t blocksize, uint64_t eof_blk,

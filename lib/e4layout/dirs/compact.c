@@ -4,17 +4,18 @@
  * need, or that have several blocks and no index.
  *
  *  1. scan: find the directories with several blocks, and their extents;
- *  2. plan: read and check each directory; if a rebuild saves blocks or adds an
- *     index, find a free extent, or part of the directory's own blocks, for the
- *     new blocks (dir_place.c);
+ *  2. plan: read and check each directory, and compute its new size.  If a
+ *     rebuild saves blocks or adds an index, find space for the new blocks: a
+ *     free extent, or part of the directory's own blocks (dir_place.c);
  *  3. apply: read each directory again and rebuild it; a transaction frees the
  *     old blocks and makes the inode point to the new blocks.
  *
  * The kernel never frees a directory's blocks, and it splits a full leaf into
  * halves.  Leaves that are less than half full are therefore left over from
- * removed entries.  New leaves are filled to 80 %, the default of e2fsck -D
- * (indexed_dir_slack_percentage in e2fsck.conf(5) is 20), so that new entries
- * fit.
+ * removed entries.
+ *
+ * New leaves are filled to 80 %, so that new entries fit.  80 % is the default
+ * of e2fsck -D: indexed_dir_slack_percentage in e2fsck.conf(5) is 20.
  */
 #include "config.h"
 #include <errno.h>
@@ -36,7 +37,10 @@
 
 /* A rebuilt directory has at most 4 extents, which fit into the inode. */
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)
-/* Bytes of memory per byte of a directory: old blocks, entries, new blocks. */
+/*
+ * Bytes of memory that a rebuild needs per byte of the directory, for old
+ * blocks, entries and new blocks.
+ */
 #define MEM_FACTOR	5
 /*
  * All rebuilds together may shorten the largest free extent by at most
@@ -77,8 +81,8 @@ struct content {
 /* ------------------------------------------------------------------ 1. scan */
 
 /*
- * Returns E4L_SKIP_NONE if the directory may be rebuilt, otherwise the reason
- * why it must be skipped.
+ * If the directory can be rebuilt, returns E4L_SKIP_NONE.  Otherwise, returns
+ * the reason to skip the directory.
  */
 static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
@@ -96,8 +100,8 @@ static enum e4l_skip reason_to_keep(const struct compact *c,
 }
 
 /*
- * @saved: number of blocks that a rebuild would save; 0 if the number is
- * unknown.
+ * Reports that @dir is skipped because of @why.  @saved: number of blocks that
+ * a rebuild would save; 0: unknown.
  */
 static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 		 uint64_t saved)
@@ -177,8 +181,8 @@ static bool keeps_hashes(const struct dir *dir)
 }
 
 /*
- * Reads the two hashes that follow the name of @d.  Returns false if the entry,
- * which ends at @end, is too short for two hashes.
+ * Reads the two hashes that follow the name of @d.  @end is the end of the
+ * entry.  If the entry is too short for two hashes, returns false.
  */
 static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 {
@@ -282,7 +286,7 @@ static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 				     c->e->fs->super->s_def_hash_version;
 }
 
-/* Reads a directory into *@x, which must be freed even after an error. */
+/* Reads a directory into *@x.  Call free_content() even after an error. */
 static errcode_t read_dir(struct compact *c, const struct dir *dir,
 			  struct content *x)
 {
@@ -367,8 +371,8 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 }
 
 /*
- * Finds space for the new blocks.  Sets *@why to E4L_SKIP_NONE or, if the
- * directory must be skipped, to the reason.
+ * Finds space for the new blocks.  If the directory must be skipped, sets *@why
+ * to the reason; otherwise, to E4L_SKIP_NONE.
  */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    enum e4l_skip *why)
@@ -526,7 +530,10 @@ static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
 	return err;
 }
 
-/* Rebuilds the planned directories, until stop() returns true. */
+/*
+ * Rebuilds the planned directories.  If e4l_run_stop() returns true, sets
+ * result->stopped, and commits the directories rebuilt so far.
+ */
 static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 {
 	errcode_t err = 0;

@@ -23,7 +23,8 @@ struct e4l_compact_result {
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
-	bool stopped;	/* stop() ended the run; a later run can continue */
+	/* the caller's stop() ended the run; a later run can continue */
+	bool stopped;
 	struct e4l_discarded discarded;
 	/* blocks that the planned rebuilds free */
 	uint64_t planned_given_blocks;
@@ -31,12 +32,14 @@ struct e4l_compact_result {
 
 /*
  * Rebuilds directories in transactions of the filesystem's own journal.  A
- * directory whose leaves are less than half full gets fewer blocks.  If the
- * filesystem has dir_index, a directory without an index gets an index if its
- * entries do not fit into one block.  Leaves are filled to 80 %.  The directory
- * lost+found is not changed.  Entries, times and all other attributes stay the
- * same, but readdir(3) may return the entries in another order.  The rebuilds
- * shorten the largest free extent by at most 1/32.
+ * directory whose leaves are less than half full gets fewer blocks.  On a
+ * filesystem with dir_index, a directory whose entries do not fit into one
+ * block gets an index.  Leaves are filled to 80 %.  The directory lost+found is
+ * not changed.
+ *
+ * Entries, times and all other attributes stay unchanged, but the order of
+ * entries in readdir(3) can change.  The rebuilds shorten the largest free
+ * extent by at most 1/32.
  *
  * @dry: plan only.  @quiet: do not report skipped directories or the progress
  * of the scan.  Errors: as e4l_repack(); E4L_ET_DAMAGED: a directory block is

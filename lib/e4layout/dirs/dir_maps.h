@@ -12,7 +12,8 @@
 struct e4l_dir_map {
 	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t generation, flags;
-	uint64_t blocks;	/* from i_size; 0 for inline data */
+	/* length in blocks, from i_size; 0: inline data */
+	uint64_t blocks;
 	size_t extent, n_extents, tree, n_tree;
 };
 
@@ -46,9 +47,10 @@ blk64_t e4l_dir_map_pblk(const struct e4l_dir_maps *maps,
 			 const struct e4l_dir_map *map, uint64_t lblk);
 
 /*
- * Reads at most @max blocks into @to, from logical block @lblk to the end of
- * its extent, and sets *@n to the number of blocks read.  The map must be
- * whole.  Errors: E4L_ET_DAMAGED (a checksum is wrong), and read errors.
+ * Reads blocks into @to, beginning with logical block @lblk.  Stops after @max
+ * blocks, or at the end of the extent, and sets *@n to the number of blocks
+ * read.  The map must be whole.  Errors: E4L_ET_DAMAGED (a checksum is wrong),
+ * and read errors.
  */
 errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 			       const struct e4l_dir_map *map, uint64_t lblk,

@@ -80,7 +80,7 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 
 /*
  * Removes @len blocks at @pblk from @step->give, because the directory keeps
- * these blocks.  They must lie within one run of @step->give.
+ * these blocks.  All @len blocks must lie within one run of @step->give.
  */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 {
@@ -116,7 +116,10 @@ void e4l_dir_step_free(struct e4l_step *step)
 	free(step->give);
 }
 
-/* Fills in @step->new_extents: at most ROOT_EXTENTS, see MAX_BLOCKS. */
+/*
+ * Fills in @step->new_extents.  MAX_BLOCKS in compact.c limits the number of
+ * extents to ROOT_EXTENTS.
+ */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {
 	uint32_t done, len;
@@ -264,8 +267,8 @@ static const struct {
 };
 
 /*
- * Fills in @step.  Sets *@good to true if the step fits into a transaction and
- * @disk allows the resulting free space.
+ * Fills in @step.  If the step fits into a transaction, and @disk allows the
+ * resulting free space, sets *@good to true.
  */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,
@@ -293,8 +296,8 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Calls judge() for @place, and plans the rebuild there if judge() sets *@good
- * to true.
+ * Calls judge() for @place.  If judge() sets *@good to true, plans the rebuild
+ * at @place.
  */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)
@@ -320,9 +323,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/*
- * Tries all locations; tries the directory's own blocks only if @own is true.
- */
+/* Tries all locations.  If @own is false, omits the directory's own blocks. */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {

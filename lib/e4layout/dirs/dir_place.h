@@ -18,7 +18,7 @@ struct e4l_dir_place {
 	 * content must then be journaled.
 	 */
 	bool own;
-	uint64_t given;		/* blocks that become free */
+	uint64_t given;		/* number of blocks that become free */
 };
 
 /*

@@ -22,9 +22,9 @@ struct e4l_disk {
 
 /*
  * Sets *@allowed to whether the free space after @step meets each limit of
- * @disk.  A limit that is exceeded does not count if @step makes the value no
- * worse than in @before.  @disk->space must contain neither the runs that @step
- * takes nor the runs that it frees.
+ * @disk.  If @step makes a value no worse than in @before, the limit of that
+ * value also counts as met.  @disk->space must contain neither the runs that
+ * @step takes nor the runs that @step frees.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,

@@ -12,7 +12,7 @@
 #include "bytes.h"
 #include "sorted.h"
 
-#define LEAF_BYTES	86	/* the size that makes a node 128 bytes */
+#define LEAF_BYTES	86	/* makes struct node 128 bytes long */
 #define LEAF_PAIRS	(LEAF_BYTES / 2) /* largest number of pairs in a leaf */
 
 /* The index of a node, or 0 for no node. */
@@ -20,7 +20,7 @@ typedef uint32_t node_t;
 
 struct node {
 	struct e4l_pair low;		/* lower bound of the leaf's pairs */
-	uint64_t most; /* largest value in the leaf; 0 unless knows_most */
+	uint64_t most; /* largest value in the leaf; 0 if knows_most is false */
 	uint64_t most_below;		/* largest @most in the subtree */
 	/* children; in an unused node, kid[0] is the next unused node */
 	node_t kid[2];
@@ -66,8 +66,8 @@ static void pull(const struct e4l_sorted *s, struct node *n)
 }
 
 /*
- * Splits the subtree @i: *@low gets the leaves that begin before @p, and *@high
- * the others.
+ * Splits the subtree @i.  *@low gets the leaves that begin before @p; *@high
+ * gets all other leaves.
  */
 static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 		 node_t *low, node_t *high)
@@ -88,7 +88,7 @@ static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 	pull(s, n);
 }
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
+/* Hashes @i with the finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
 static uint64_t priority(node_t i)
 {
 	uint64_t x = i + 0x9E3779B97F4A7C15;
@@ -281,7 +281,8 @@ static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Returns by how many bytes the open leaf grows if @p is inserted at index @i.
+ * Returns the number of bytes by which the open leaf grows if @p is inserted at
+ * index @i.
  */
 static size_t grows_by(const struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -353,7 +354,10 @@ static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 	return 0;
 }
 
-/* Returns how many of the first open pairs take half of the leaf's bytes. */
+/*
+ * Returns the number of pairs at the start of the open leaf that take half of
+ * the leaf's bytes.
+ */
 static size_t half(const struct e4l_sorted *s)
 {
 	struct e4l_pair last = { 0 };
@@ -448,8 +452,8 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * If the open leaf is less than a quarter full, merges the next leaf into it,
- * unless the result would be more than half full.
+ * Merges the next leaf into the open leaf.  Does nothing unless the open leaf
+ * is less than a quarter full, and the result is at most half full.
  */
 static void take_next_in(struct e4l_sorted *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * sorted: a sorted set of pairs of integers, compact enough for millions of
- * pairs: a pair that hardly differs from the previous pair takes two bytes.
- * Every operation takes logarithmic time.  Does no I/O.
+ * sorted: a sorted set of pairs of integers, with a memory format for millions
+ * of pairs.  A pair with small differences from the previous pair takes two
+ * bytes.  Every operation takes logarithmic time.  Does no I/O.
  */
 #ifndef E4L_SORTED_H
 #define E4L_SORTED_H
@@ -18,11 +18,11 @@ struct e4l_sorted;
 
 /*
  * If @knows_most is false, e4l_sorted_first_of() must not be called with a
- * @least above 0, and e4l_sorted_most() must not be called.  Returns NULL if
- * memory is short.
+ * @least above 0, and e4l_sorted_most() must not be called.  If memory runs
+ * out, returns NULL.
  */
 struct e4l_sorted *e4l_sorted_new(bool knows_most);
-/* NULL is allowed. */
+/* Frees @s; NULL is allowed. */
 void e4l_sorted_free(struct e4l_sorted *s);
 
 /* Adds a pair that is not in the set.  After ENOMEM, the set is unchanged. */
@@ -31,16 +31,17 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p);
 void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p);
 
 /*
- * e4l_sorted_last() sets *@ret to the last pair that is not after @p;
- * e4l_sorted_first(), to the first pair that is not before @p.  If there is no
- * such pair, they return false.
+ * e4l_sorted_last() sets *@ret to the last pair that is not after @p.
+ * e4l_sorted_first() sets *@ret to the first pair that is not before @p.  If no
+ * such pair exists, the functions return false.
  */
 bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 		     struct e4l_pair *ret);
 bool e4l_sorted_first(struct e4l_sorted *s, struct e4l_pair p,
 		      struct e4l_pair *ret);
 /*
- * Like e4l_sorted_first(), but only for pairs with a value of at least @least.
+ * Sets *@ret to the first pair that is not before @p and has a value of at
+ * least @least.  If no such pair exists, returns false.
  */
 bool e4l_sorted_first_of(struct e4l_sorted *s, struct e4l_pair p,
 			 uint64_t least, struct e4l_pair *ret);

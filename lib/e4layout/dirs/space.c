@@ -44,8 +44,8 @@ static struct e4l_run run_of(struct e4l_pair size)
 }
 
 /*
- * Adds a free extent without merging it with adjacent ones.  After ENOMEM,
- * nothing has changed.
+ * Adds a free extent without merging it with adjacent free extents.  After
+ * ENOMEM, nothing has changed.
  */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
@@ -86,8 +86,8 @@ static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 }
 
 /*
- * Returns the last free extent that begins at or before @at.  If there is none,
- * returns a run of length 0.
+ * Returns the last free extent that begins at or before @at.  If all free
+ * extents begin after @at, returns a run of length 0.
  */
 static struct e4l_run at_or_before(const struct e4l_space *s, uint64_t at)
 {

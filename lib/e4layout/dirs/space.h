@@ -23,12 +23,12 @@ struct e4l_run {
  * errcode_t return ENOMEM.
  */
 struct e4l_space *e4l_space_new(void);
-/* NULL is allowed. */
+/* Frees @s; NULL is allowed. */
 void e4l_space_free(struct e4l_space *s);
 
 /*
- * Adds a run of free units, which can be taken immediately.  Returns
- * E4L_ET_BAD_ARGUMENT and changes nothing if part of the run is free already.
+ * Adds a run of free units, which can be taken immediately.  If part of the run
+ * is already free, returns E4L_ET_BAD_ARGUMENT and changes nothing.
  */
 errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
 
@@ -40,7 +40,7 @@ errcode_t e4l_space_add_run(struct e4l_space *s,
 			    const struct e4l_block_run *run,
 			    uint32_t cluster_blocks);
 
-/* Takes a run, which must be free as a whole. */
+/* Removes a run from the free space.  All units of the run must be free. */
 errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /*
@@ -61,10 +61,13 @@ struct e4l_outlook e4l_space_outlook(const struct e4l_space *s);
 
 /*
  * Finds a free extent of at least @len units and sets *@start to its first
- * unit.  Of the first 32 such extents that begin in @near, chooses the
- * shortest.  If none begins in @near, chooses from the 32 shortest such extents
- * the one that begins closest to the start of @near.  If @near is NULL, chooses
- * the shortest such extent.  Returns false if no free extent is long enough.
+ * unit.  If no free extent is long enough, returns false.
+ *
+ * If @near is NULL, chooses the shortest free extent.  Otherwise, compares the
+ * first 32 free extents that begin in @near, and chooses the shortest of them.
+ * If no free extent begins in @near, compares the 32 shortest free extents, and
+ * chooses the extent that begins closest to the start of @near.  Free extents
+ * of fewer than @len units are ignored.
  */
 bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 		   const struct e4l_run *near, uint64_t *start);
@@ -75,8 +78,9 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
  */
 uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
 /*
- * Return the number of consecutive free units: e4l_space_after(), from @at on;
- * e4l_space_before(), directly before @at.
+ * e4l_space_after() returns the number of consecutive free units from @at on.
+ * e4l_space_before() returns the number of consecutive free units directly
+ * before @at.
  */
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);
 uint64_t e4l_space_before(const struct e4l_space *s, uint64_t at);

@@ -10,7 +10,10 @@
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* The shortest entry is "a=1,", and the last entry has no comma. */
+/*
+ * The maximum number of entries.  The shortest entry is "a=1,", and the last
+ * entry has no comma.
+ */
 #define MAX_COUNT	((E4L_TUNABLES_MAX + 1) / 4)
 
 /*
@@ -107,8 +110,8 @@ void e4l_tunables_free(struct e4l_tunables *t)
 }
 
 /*
- * Searches for the entry @name.  If there is one, sets *@i to its index and
- * returns true; otherwise, sets *@i to the index for a new entry @name and
+ * Searches for the entry @name.  If the entry exists, sets *@i to its index and
+ * returns true.  Otherwise, sets *@i to the index for a new entry @name and
  * returns false.
  */
 static bool position(const struct e4l_tunables *t, const char *name, size_t *i)

@@ -10,8 +10,8 @@
 
 /*
  * Parses @value: a decimal number without sign and without leading zeros, or
- * one of the tunable's words.  E4L_ET_TUNABLE_RANGE: the value is invalid or
- * out of range.
+ * one of the tunable's words.  If the value is invalid or out of range, returns
+ * E4L_ET_TUNABLE_RANGE.
  */
 errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
 			     const char *value, uint32_t *number);
@@ -19,21 +19,24 @@ errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
 /*
  * Sets the tunable @name to @value.  The value of a known tunable is stored as
  * a decimal number.  If the tunable is unknown and @force is set, @value is
- * stored as it is; without @force, an unknown tunable is an error.  Errors,
- * after which nothing has changed: E4L_ET_TUNABLE_UNKNOWN,
- * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG, ENOMEM.
+ * stored unchanged; without @force, an unknown tunable is an error.
+ *
+ * Errors: E4L_ET_TUNABLE_UNKNOWN, E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX,
+ * E4L_ET_TUNABLES_LONG, ENOMEM.  After an error, @t is unchanged.
  */
 errcode_t e4l_tunables_set(struct e4l_tunables *t, const char *name,
 			   const char *value, bool force);
 
-/* Returns the table row of the tunable @name, or NULL if it is unknown. */
+/* Returns the table row of the tunable @name, or NULL if @name is unknown. */
 const struct e4l_tunable_info *e4l_tunable_find(const char *name);
 
 /*
  * Parses @len bytes of the attribute's text.  Keeps entries with an unknown
  * name (their @info is NULL) or an invalid value (their @valid is false).  The
- * caller frees *@ret.  Errors, after which *@ret is NULL: E4L_ET_TUNABLES_LONG,
- * E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE, ENOMEM.
+ * caller frees *@ret.
+ *
+ * Errors: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE,
+ * ENOMEM.  After an error, *@ret is NULL.
  */
 errcode_t e4l_tunables_parse(const void *text, size_t len,
 			     struct e4l_tunables **ret);

@@ -26,9 +26,10 @@ static const struct e4l_tunable_word ireserve_words[] = {
 
 /*
  * The allocator uses its lookup structures in filesystems with 16 or more
- * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If a larger
- * value let the allocator search all groups linearly, it would continue with a
- * criterion that has no lookup structure, and would warn.
+ * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  With a
+ * larger value, the allocator could search all groups linearly.  The allocator
+ * would then continue with a criterion without a lookup structure, and print a
+ * warning.
  */
 #define MAX_LINEAR 15
 
