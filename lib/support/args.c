@@ -75,8 +75,8 @@ static bool is_replaced(const struct args_tool *tool, unsigned int i)
 }
 
 /*
- * Returns the option for @c, the result of getopt_long().  Returns NULL if @c
- * is one of tool->letters.
+ * Returns the option for @c, the result of getopt_long().  If @c is one of
+ * tool->letters, returns NULL.
  */
 static const struct args_option *option_found(const struct args_tool *tool,
 					      int c)
@@ -214,8 +214,8 @@ static bool set_share(const struct args_option *opt, const char *arg,
 }
 
 /*
- * Returns false if @arg is not a valid value of the option.  Prints no error,
- * except in the take() function of the option.
+ * Stores @arg, the value of the option, in @config.  If @arg is not a valid
+ * value, returns false.  Only the option's take() function prints an error.
  */
 static bool set_option(const struct args_option *opt, char *arg, void *config)
 {
@@ -344,8 +344,8 @@ static struct args_texts *next_texts(const struct args_tool *tool,
 }
 
 /*
- * Allocates each ARGS_TEXTS array for @argc texts, because there cannot be more
- * texts.
+ * Allocates each ARGS_TEXTS array for @argc texts, because the command line has
+ * at most @argc texts.
  */
 static bool make_room(const struct args_tool *tool, int argc, void *config)
 {

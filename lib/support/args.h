@@ -86,7 +86,7 @@ struct args_tool {
 	 */
 	const struct args_option *options;
 	unsigned int n_options;
-	int min_operands, max_operands;	/* max -1: no limit */
+	int min_operands, max_operands;	/* max_operands -1: no limit */
 	bool no_verbose;		/* the tool has no --verbose */
 	/*
 	 * Option letters of another program, in the form of getopt(3), or NULL.

@@ -16,15 +16,15 @@ const char *const block_state_names[BLOCK_STATES] = {
 struct block_map_state {
 	ext2_filsys fs;
 	/*
-	 * For each cell, the number of written blocks of the current file, and
-	 * the list of the cells in which this number is not 0.  The state of
-	 * these blocks is known only when the last piece of the file arrives.
+	 * @written: for each cell, the number of written blocks of the current
+	 * file.  @touched: the cells with a number above 0.  The state of the
+	 * written blocks is known only when the last piece of the file arrives.
 	 */
 	uint64_t *written;
 	size_t *touched, n_touched;
 	/*
-	 * End of the current file's last extent (0 if there is no extent yet),
-	 * and whether that extent is unwritten.
+	 * @end: end of the current file's last extent; 0: no extent yet.
+	 * @unwritten: whether the last extent is unwritten.
 	 */
 	blk64_t end;
 	bool unwritten;
@@ -130,8 +130,8 @@ static void add_content(struct block_map *map, blk64_t blk, blk64_t end,
 }
 
 /*
- * Counts the unused blocks at the end of the last extent's cluster in the state
- * of that extent.
+ * Counts the unused blocks at the end of the last extent's cluster, in the
+ * state of the last extent.
  */
 static void end_cluster(struct block_map *map)
 {
@@ -206,7 +206,7 @@ struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
 
 /*
  * In a damaged filesystem, the callbacks can report more blocks for a cell than
- * the cell contains.  Such a cell has no BLOCK_OTHER.
+ * the cell contains.  The cell then has no BLOCK_OTHER.
  */
 void block_map_finish(struct block_map *map)
 {

@@ -9,9 +9,10 @@
 
 /*
  * Makes malloc() allocate blocks of @bytes or more with mmap(), so that free()
- * returns them to the kernel.  By default, glibc raises this limit whenever
- * such a block is freed, and then does not return smaller blocks to the kernel.
- * C libraries without mallopt(), such as musl, have a fixed limit.
+ * returns them to the kernel.  By default, glibc adapts the limit: after a
+ * block from mmap() is freed, blocks up to its size come from the heap, and
+ * stay in the process.  C libraries without mallopt(), such as musl, have a
+ * fixed limit.
  */
 static inline void heap_set_large(int bytes)
 {

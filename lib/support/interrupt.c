@@ -40,7 +40,7 @@ static void *wait_for_signal(void *priv)
 		e4l_interrupt(e);
 	if (!next_signal(in, &sig))
 		return NULL;
-	/* A user who sends a second signal does not want to wait. */
+	/* a second signal ends the process without waiting for a safe point */
 	answer(atomic_load(&in->second));
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
 	kill(getpid(), sig);

@@ -12,7 +12,7 @@
 struct interrupt {
 	_Atomic(struct e4l *) e;
 	sigset_t signals, before;
-	/* @signals, and the signal that ends the thread */
+	/* @signals, and the signal that ends @thread */
 	sigset_t awaited;
 	pthread_t thread;
 	bool active;
@@ -23,8 +23,8 @@ struct interrupt {
 /*
  * After this call, the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so
  * that functions on @e end with E4L_ET_INTERRUPTED.  If @e is NULL, the signal
- * only makes interrupt_heard() true.  The second signal kills the process.  If
- * the process ignores one of the signals, that signal stays ignored.
+ * only makes interrupt_heard() true.  The second signal kills the process.  A
+ * signal that the process ignores stays ignored.
  *
  * Call this function before any thread is created, because threads inherit the
  * blocked signals.  A separate thread waits for the signals, so that no global
@@ -35,7 +35,7 @@ errcode_t interrupt_start(struct interrupt *in, struct e4l *e);
 /*
  * Sets the texts that are printed to stderr when a signal arrives: @first for
  * the first signal, and @second for the second signal, which kills the process.
- * Both texts must stay valid until interrupt_stop().
+ * The texts must stay valid until interrupt_stop().
  */
 void interrupt_say(struct interrupt *in, const char *first,
 		   const char *second);

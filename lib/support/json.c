@@ -54,7 +54,7 @@ json_t *json_text_or_null(const char *text)
 }
 
 /*
- * Prints no message if writing to stdout fails, because say_done() prints it.
+ * If writing to stdout fails, prints no message: say_done() prints the error.
  */
 static bool write_json(json_t *object, size_t flags)
 {

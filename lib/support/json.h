@@ -47,7 +47,7 @@ json_t *json_field(const char *text, size_t max);
  * Writes @object and a newline to stdout, and frees @object.  json_write()
  * indents the output; json_write_line() writes one line.  If @object is NULL or
  * memory is missing, reports a lack of memory and returns false.  If writing
- * fails, returns false without a message, because say_done() prints it.
+ * fails, returns false without a message: say_done() prints the error.
  */
 bool json_write(json_t *object);
 bool json_write_line(json_t *object);

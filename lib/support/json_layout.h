@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON objects that several reports contain.  The caller frees them.  NULL: no
- * memory.
+ * JSON objects that several reports contain.  The caller frees each object.  If
+ * memory runs out, the functions return NULL.
  */
 #ifndef SUPPORT_JSON_LAYOUT_H
 #define SUPPORT_JSON_LAYOUT_H

@@ -9,7 +9,7 @@
 #include "text.h"
 
 #define DIGITS		20		/* digits of the largest uint64_t */
-/* maximum number of output bytes for one byte */
+/* maximum number of output bytes for one byte of a name */
 #define ESCAPED		6
 
 /* Reserves memory for @n more bytes. Returns false if there is no memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes millions of objects as JSON Lines.  The output is that of
- * json_write_line(), but no json_t is made for each value.
+ * Writes millions of objects as JSON Lines.  The output is equal to the output
+ * of json_write_line(), but no json_t is made for each value.
  */
 #ifndef SUPPORT_JSON_LINE_H
 #define SUPPORT_JSON_LINE_H
@@ -46,7 +46,7 @@ json_t *json_line_value(struct json_line *line);
 /*
  * Writes the current line and a newline to stdout, and begins a new line.  If
  * memory is missing, reports a lack of memory and returns false.  If writing
- * fails, returns false without a message, because say_done() prints it.
+ * fails, returns false without a message: say_done() prints the error.
  */
 bool json_line_end(struct json_line *line);
 

@@ -21,8 +21,8 @@
 #define PART_LEN	12	/* ", " and a number */
 #define OFFSET		"?offset="
 /*
- * A missing file with this text in its name is reported as having an invalid
- * offset, because partitions are selected with --partition.
+ * If the name of a missing file contains this text, the error is an invalid
+ * offset: partitions are selected with --partition, not with the name.
  */
 #define PARTITION	"?partition="
 
@@ -98,10 +98,12 @@ const char *path_below(const char *path, const char *dir)
 
 /*
  * Sets @t->device to the device of mount @m, and @t->subtree to the path of
- * @path in that filesystem; if @path is the root directory of the filesystem,
- * sets @t->is_dir instead of @t->subtree.  @path must contain no symbolic
- * links.  Returns false if @m is not an ext filesystem, if @path is not below
- * the mount point, or if there is no memory.
+ * @path in the mounted filesystem.  If @path is the root directory of the
+ * filesystem, sets @t->is_dir instead of @t->subtree.  @path must contain no
+ * symbolic links.
+ *
+ * Returns false for a filesystem that is not ext2, ext3 or ext4, for a @path
+ * that is not below the mount point, and for a lack of memory.
  */
 static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)

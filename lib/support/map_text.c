@@ -16,7 +16,7 @@
 
 static const struct look {
 	char character;
-	const char *colour;		/* SGR code */
+	const char *colour;		/* SGR code of the state's colour */
 	unsigned int weight;
 } looks[BLOCK_STATES] = {
 	[BLOCK_OTHER] = { 'o', "34", 1 },
@@ -31,7 +31,7 @@ struct drawing {
 	FILE *out;
 	const struct block_map *map;
 	unsigned int block_bytes;
-	/* columns of the map in a line; columns of the label before the map */
+	/* in columns: the map, and the label before the map */
 	unsigned int width, label;
 	/* cells per character; the last character may have fewer */
 	size_t cells;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct pace {
-	double free_at;		/* time at which the next write may begin */
+	double free_at;/* time in seconds at which the next write may begin */
 };
 
 /*
  * Call this function at time @now (in seconds), after writing @bytes.  Returns
- * how many seconds to wait before the next write, so that at most
- * @bytes_per_second bytes are written each second.  If the result is 0 or less,
- * do not wait.  Idle time is credited for at most half a second.
+ * the number of seconds to wait before the next write, to write at most
+ * @bytes_per_second bytes each second.  If the result is 0 or less, do not
+ * wait.  Idle time is credited for at most half a second.
  */
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
 		 double now);

@@ -11,8 +11,9 @@
 #define MIN_BAR_WIDTH 5		/* a shorter bar is not drawn */
 #define PART_LEN 64
 #define RATE_SECONDS 0.5	/* no rate is shown before this time */
-#define REDRAW_SECONDS 0.1	/* minimum interval on a terminal */
-#define LINE_SECONDS 1.0	/* minimum interval elsewhere */
+/* minimum interval between updates on a terminal */
+#define REDRAW_SECONDS 0.1
+#define LINE_SECONDS 1.0	/* minimum interval between lines elsewhere */
 /* longest remaining time in seconds that is shown */
 #define MOST_LEFT 1e9
 
@@ -32,8 +33,8 @@ static void add(char line[PROGRESS_LEN], const char *part, unsigned int width)
 }
 
 /*
- * Writes a text like " 12 MiB/s" to @buf, or an empty text if it is too early
- * for a useful rate.
+ * Writes a text like " 12 MiB/s" to @buf.  If it is too early for a useful
+ * rate, writes an empty text.
  */
 static void rate_text(uint64_t bytes, double seconds, char buf[PART_LEN])
 {

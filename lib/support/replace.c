@@ -38,7 +38,7 @@ out:
 
 /*
  * Gives the new file the permissions of the file at @path.  If no file exists
- * at @path, gives it the default permissions of a new file.
+ * at @path, the new file gets the default permissions.
  */
 static int set_mode(int fd, const char *path)
 {
@@ -50,7 +50,7 @@ static int set_mode(int fd, const char *path)
 					      old.st_mode & 0777) ? errno : 0;
 }
 
-/* The content of the new file. */
+/* Writes the content of the new file. */
 struct content {
 	bool (*write)(int fd, void *priv);
 	void *priv;
@@ -87,7 +87,7 @@ static bool write_bytes(int fd, void *priv)
 
 /*
  * Opens the directory of @path, which must be flushed to make the new name
- * durable.  Returns -1 and sets errno on failure.
+ * durable.  On failure, returns -1 and sets errno.
  */
 static int open_directory(const char *path)
 {
@@ -153,7 +153,10 @@ static bool replace(const char *path, const struct content *content)
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}
-	/* Allocate all memory before the file is replaced. */
+	/*
+	 * Open the directory before the file is replaced, because this can
+	 * fail.
+	 */
 	dir = open_directory(path);
 	done = dir < 0 ? say_failed(path, errno) :
 			 write_undisturbed(temporary, path, content);

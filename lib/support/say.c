@@ -31,7 +31,8 @@ bool say_start(void)
 	signal(SIGXFSZ, SIG_IGN);
 
 	do {
-		fd = open("/", O_PATH);	/* can be neither read nor written */
+		/* an O_PATH descriptor can be neither read nor written */
+		fd = open("/", O_PATH);
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return false;

@@ -147,8 +147,8 @@ const char *const skip_kinds[E4L_SKIP_KINDS] = {
 };
 
 /*
- * Nouns for skipped objects, and for what repacking them could have saved:
- * singular and plural.
+ * Singular and plural nouns: for the skipped objects, and for the extents or
+ * blocks that repacking the objects could have saved.
  */
 static const struct {
 	const char *one, *many, *saved_one, *saved_many;

@@ -224,8 +224,8 @@ static errcode_t still_ours(void *priv)
 }
 
 /*
- * If @err, an error of creating the undo file @file, is 0, returns true.
- * Otherwise, prints the error and returns false.
+ * @err is the result of creating the undo file @file.  If @err is 0, returns
+ * true.  Otherwise, prints the error and returns false.
  */
 static bool has_undo(const char *file, errcode_t err)
 {
@@ -350,8 +350,8 @@ bool target_is_ours(const struct target *t)
 /* -------------------------------------------------------------------- paths */
 
 /*
- * Removes the mount point from the start of @path if the target was given as a
- * mount point.
+ * If the target was given as a mount point, removes the mount point from the
+ * start of @path.
  */
 static const char *strip_mount_point(const struct target *t, const char *path)
 {
@@ -402,8 +402,8 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 /* ------------------------------------------------------------------ errors */
 
 /*
- * e2fsck does not correct the number of the journal inode if that inode is not
- * a journal.
+ * Whether the superblock can have a wrong number of the journal inode.  e2fsck
+ * does not correct the number.
  */
 static bool has_wrong_journal(const struct target *t, errcode_t err)
 {
@@ -416,7 +416,7 @@ void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
 {
 	char what[160];
 
-	/* a journal that needs recovery, without the feature, is damage */
+	/* without the feature needs_recovery, a log with data is damage */
 	if (!e || (!say_is_damage(err) && err != E4L_ET_JOURNAL_RECOVERY))
 		say_e4l(t->name, e, err);
 	else if (t->mount_point)

@@ -38,7 +38,8 @@ struct target {
 	char *device_word, *e2fs_words;
 	bool is_dir;		/* @name is a mount point */
 	enum target_hint hint;
-	const struct target_undo *undo;	/* set by target_open_change() */
+	/* set by target_open_change() and target_open_plan() */
+	const struct target_undo *undo;
 	/* NULL after target_open_check() and target_claim() */
 	struct e4l *e;
 	/* If @e is NULL, this struct owns @hold; otherwise, @e owns @hold. */
@@ -55,25 +56,27 @@ struct target {
 
 /*
  * Opens @name for reading; if @partition is not 0, opens that partition of
- * @name.  On failure, prints why and returns false; @t must not be closed then.
- * If @quiet is false and the filesystem is mounted or has a journal to replay,
- * prints a note, because the report can lack the latest changes.
+ * @name.  On failure, prints the reason and returns false; the caller must not
+ * close @t.
+ *
+ * The report can lack the latest changes if the filesystem is mounted or has a
+ * journal to replay.  Unless @quiet is true, prints a note in this case.
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
 
 /*
- * Like target_open_read().  If @name is a regular file on a mounted ext4
- * filesystem and contains no filesystem, the error message recommends the
+ * Opens @name like target_open_read().  If @name is a regular file on a mounted
+ * ext4 filesystem and contains no filesystem, the error message recommends the
  * e4frag command that reports the layout of the file.
  */
 bool target_open_report(struct target *t, const char *name, uint64_t partition,
 			bool quiet);
 
 /*
- * Returns true if @name is a regular file on a mounted ext4 filesystem, and
- * contains neither an ext2, ext3 or ext4 filesystem nor partitions.  Such a
- * file is not an image; e4frag reports the layout of the file itself.
+ * Whether @name is a regular file on a mounted ext4 filesystem, and contains
+ * neither an ext2, ext3 or ext4 filesystem nor partitions.  If so, @name is not
+ * an image, and e4frag reports the layout of the file itself.
  */
 bool target_is_file(const char *name);
 
@@ -92,8 +95,8 @@ bool target_open_around(struct target *t, const char *name);
 char *locate_inside(const struct target *t, const char *name);
 
 /*
- * Like target_open_read(), for a source that must not change until
- * target_close().  Refuses a source that is mounted or attached to a loop
+ * Opens a source that must not change until target_close(), like
+ * target_open_read().  Refuses a source that is mounted or attached to a loop
  * device, and takes a shared lock on the source.  @t->lock_fd is open for
  * reading.
  */
@@ -112,11 +115,11 @@ struct target_doubt {
  * Opens @name for a check, like target_open_read().  If the primary superblock
  * or the primary group descriptors are damaged, uses their first backup, as
  * e2fsck does; *@doubt returns the errors.  Refuses every unknown feature, even
- * if it permits reading.
+ * if the feature permits reading.
  *
  * If the filesystem has an external journal, also opens the journal's device.
- * If that device is missing, @t->journal is NULL, and a message is printed
- * unless @quiet is true.
+ * If the device is missing, @t->journal is NULL and, unless @quiet is true, a
+ * message is printed.
  */
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       bool quiet, struct target_doubt *doubt);
@@ -142,9 +145,9 @@ bool target_claim(struct target *t, const char *name, uint64_t offset_bytes);
 void target_release(struct target *t);
 
 /*
- * If the regular file @path is attached to a loop device or mounted, or if this
- * cannot be determined, prints a message and returns true.  Such a file must
- * not be replaced.
+ * Whether the regular file @path is attached to a loop device or mounted.  If
+ * so, or if this cannot be determined, prints a message and returns true.  The
+ * caller must then not replace the file.
  */
 bool target_is_attached(const char *path);
 
@@ -159,8 +162,10 @@ struct target_undo {
  * Opens @name exclusively, to change it in transactions.  Before anything is
  * written, refuses every state that makes a change unsafe, and prints the
  * remedy.  A filesystem without a journal is refused unless @undo permits the
- * change.  If @undo names an undo file, old contents are recorded to that file,
- * which must not exist.  @undo is borrowed until target_close().
+ * change.
+ *
+ * If @undo names an undo file, which must not exist, old contents are recorded
+ * to the undo file.  @undo is borrowed until target_close().
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo);
@@ -172,10 +177,10 @@ bool target_open_change(struct target *t, const char *name, uint64_t partition,
 bool target_has_no_errors(const struct target *t);
 
 /*
- * Opens @name for reading, to plan a change.  Refuses what target_open_change()
- * refuses, with the same messages.  A directory of a mounted filesystem is
- * opened as by target_open_read(), and is refused only if the filesystem has
- * recorded errors.
+ * Opens @name for reading, to plan a change.  Refuses every state that
+ * target_open_change() refuses, with the same messages.  A directory of a
+ * mounted filesystem is opened as by target_open_read().  Such a directory is
+ * refused only if the filesystem has recorded errors.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);
@@ -202,8 +207,9 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
- * Like target_subtree().  If @n is 0 and @t was given as a directory or file
- * below the mount point, the bitmap contains that directory or file.
+ * Makes an inode bitmap like target_subtree().  If @n is 0, and @t was given as
+ * a directory or file below a mount point, the bitmap contains the directory or
+ * file.
  */
 errcode_t target_only(const struct target *t, struct e4l *e,
 		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,

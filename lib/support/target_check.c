@@ -117,8 +117,8 @@ bool target_is_strange(const struct target *t)
 
 /*
  * Opens the device of an external journal.  If the device is missing, the
- * filesystem is checked without the journal.  Returns false if there is no
- * memory.
+ * filesystem is checked without the journal.  If memory runs out, returns
+ * false.
  */
 static bool open_journal(struct target *t, bool quiet)
 {

@@ -19,9 +19,9 @@ bool target_locate(struct target *t, const char *name, uint64_t partition);
 bool target_look(struct target *t);
 
 /*
- * Describes a target for which opening failed with @err, because it is not a
- * filesystem or is too short for one.  Returns false if nothing was printed, so
- * that the library's message must be printed.
+ * Describes a target that contains no filesystem, or is too short for one.
+ * @err is the error of opening the target.  If nothing was printed, returns
+ * false; the caller must then print the library's message.
  */
 bool target_say_what_it_is(const struct target *t, errcode_t err);
 

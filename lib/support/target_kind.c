@@ -39,8 +39,8 @@ static const struct container {
 	{ "\x3a\xff\x26\xed", "an Android sparse image",
 	  "run simg2img $ @, and use @" },
 	/*
-	 * Use standard input, because these programs refuse a file name without
-	 * a known suffix.
+	 * Pass the file as standard input, because decompressors refuse a file
+	 * name without a known suffix.
 	 */
 	{ "\x1f\x8b", COMPRESSED, "run gunzip <$ >@, and use @" },
 	{ "BZh", COMPRESSED, "run bunzip2 <$ >@, and use @" },

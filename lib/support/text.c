@@ -143,7 +143,7 @@ static unsigned int columns_of(uint32_t ch)
 	unsigned int i;
 
 	if (ch >= 0x300 && ch < 0x370)
-		return 0;	/* combines with the previous character */
+		return 0;	/* a combining character takes no column */
 	for (i = 0; i < sizeof(wide) / sizeof(*wide); i++)
 		if (ch >= wide[i].first && ch <= wide[i].last)
 			return 2;

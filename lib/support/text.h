@@ -57,8 +57,8 @@ struct table_column {
 	bool cut;	/* shorten the text if the terminal is too narrow */
 	/*
 	 * If the terminal is too narrow, columns are omitted in the order of
-	 * this number, the highest number first.  0 means never.  The last
-	 * column is shortened only if this is not enough.
+	 * @drop, the highest number first.  0: the column is never omitted.
+	 * The last column is shortened only if omitting columns is not enough.
 	 */
 	unsigned int drop;
 };

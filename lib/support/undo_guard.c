@@ -39,8 +39,8 @@ struct chunk {
 };
 
 /*
- * Global state, because undo_io has global state too, and io_manager.open()
- * takes no private pointer.
+ * The state is global, because undo_io has global state too, and
+ * io_manager.open() takes no private pointer.
  */
 static struct {
 	char *undo_file;
@@ -51,7 +51,8 @@ static struct {
 	/* block of the next record; 0: no record yet */
 	unsigned long long next;
 	struct undo_header header;
-	struct ext2_super_block super;	/* as read or last written */
+	/* superblock of the device, as read or last written */
+	struct ext2_super_block super;
 	bool super_known;
 	/*
 	 * Waiting writes of keys to the undo file.  A later write to the same
@@ -220,7 +221,7 @@ static errcode_t settle(void)
 static bool is_keys(unsigned long long blk)
 {
 	if (!guard.next && blk < 3)
-		return false;		/* the empty file is being laid out */
+		return false;	/* undo_io lays out an empty file */
 	if (guard.next && blk < guard.next)
 		return true;
 	guard.next = blk + 1;
@@ -270,7 +271,8 @@ static errcode_t put_write(const struct chunk *c)
 	if (err || c->at >= SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE ||
 	    c->at + c->len <= SUPERBLOCK_OFFSET)
 		return err;
-	guard.recorded = true;		/* durable after the next flush */
+	/* the copy of the superblock is durable after the next flush */
+	guard.recorded = true;
 	guard.super_known = false;
 	return undo_failed(stamp());
 }
@@ -373,7 +375,10 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
-/* undo_io opens the undo file twice, and ignores a failure to create it. */
+/*
+ * undo_io opens the undo file twice, and ignores a failure to create the file.
+ * This function therefore tests for two descriptors.
+ */
 errcode_t undo_guard_try(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -426,7 +431,7 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 		free(io);
 		return err;
 	}
-	/* Ignore an error, which means that the channel has no cache. */
+	/* An error means that the channel has no cache, and is ignored. */
 	io_channel_set_options(*place, "cache=off");
 	io->private_data = *place;
 	io->magic = EXT2_ET_MAGIC_IO_CHANNEL;
@@ -549,7 +554,7 @@ static errcode_t guard_set_option(io_channel io, const char *option,
 	       EXT2_ET_INVALID_ARGUMENT;
 }
 
-/* undo_io calls this function without checking that it exists. */
+/* undo_io calls get_stats() without checking that the manager has it. */
 static errcode_t guard_get_stats(io_channel io, io_stats *stats)
 {
 	io_manager manager = below(io)->manager;

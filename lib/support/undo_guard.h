@@ -2,18 +2,19 @@
 /*
  * An io_manager between libext2fs' undo manager and the device.  The undo
  * manager alone protects from unwanted changes and from a kill, but not from a
- * power failure or an I/O error.  With the guard:
+ * power failure or an I/O error.  The guard adds these rules:
  *
  * - The records of the undo file are durable before the device is written.
- *   Writes wait in memory until a flush, or until there are many, because three
- *   flushes of the undo file are required before waiting writes are written.
+ *   Three flushes of the undo file are required before waiting writes are
+ *   written to the device.  Writes to the device therefore wait in memory until
+ *   a flush, or until many writes wait.
  *
  * - The undo file never refers to missing records, because e2undo -f restores
  *   everything that the keys refer to.  The guard writes the old contents, then
  *   the keys, and then the header, with a flush after each.
  *
- * - The undo file contains a copy of the device's superblock.  The two differ
- *   only while a superblock and its copy are written.  e2undo UNDO DEVICE
+ * - The undo file contains a copy of the device's superblock.  The superblock
+ *   and the copy differ only while the guard writes them.  e2undo UNDO DEVICE
  *   therefore works after a kill, and refuses a filesystem that another program
  *   has changed.
  *

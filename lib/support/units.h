@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Size of the buffers below. */
+/* Size of a buffer for a formatted size, count or percentage. */
 #define UNITS_LEN 32
 
 /*

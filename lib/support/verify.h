@@ -22,16 +22,16 @@ bool verify_findings(const struct target *t, struct e4l *e,
 		     struct findings *found);
 
 /*
- * Like verify_findings().  If the filesystem has errors, also prints the first
- * error and the number of other errors, and returns false.
+ * Checks like verify_findings().  If the filesystem has errors, also prints the
+ * first error and the number of other errors, and returns false.
  */
 bool verify_before(const struct target *t, struct e4l *e,
 		   const struct args_common *args, struct interrupt *in);
 
 /*
  * Checks the filesystem @name; if @partition is not 0, checks that partition of
- * @name.  The filesystem must not be open.  If it has errors or cannot be
- * checked, prints why and returns false.
+ * @name.  The filesystem must not be open.  If the filesystem has errors or
+ * cannot be checked, prints the reason and returns false.
  */
 bool verify(const char *name, uint64_t partition);
 
