@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 struct pace {
-	double free_at;/* time in seconds at which the next write may begin */
+	/* time in seconds at which the next write may begin */
+	double free_at;
 };
 
 /*

@@ -8,7 +8,7 @@
 #include "e4layout/read/runs.h"
 #include "e4layout/read/zero_runs.h"
 
-/* Upper limits of the planner's memory per object. */
+/* Upper limits of the planner's memory for one object, in bytes. */
 #define FRAG_BYTES	96
 #define ITEM_BYTES	64
 #define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
@@ -31,8 +31,8 @@ static bool is_valid(const struct e4l_plan_options *opt)
 
 /*
  * Returns the number of clusters in the model, a multiple of E4L_WORD_BITS.  If
- * mem_bytes is too small for the maps of all clusters, the model has only one
- * cluster per two bytes of memory.
+ * opt->mem_bytes is set, the model has at most one cluster per two bytes of
+ * memory, because the maps need memory for each cluster.
  */
 static uint32_t window(const struct e4l_plan_options *opt)
 {
@@ -196,7 +196,9 @@ uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
 				      (start + len) * ratio);
 }
 
-/* Marks the blocks [@start, @end) as unwritten, so that moves skip them. */
+/*
+ * Marks the blocks [@start, @end) as unwritten, so that moves do not copy them.
+ */
 static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 {
 	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
@@ -212,8 +214,8 @@ static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 }
 
 /*
- * Marks the blocks in the clusters of @ex that belong to no extent as
- * unwritten.
+ * In the first and last cluster of @ex, marks the blocks that belong to no
+ * extent as unwritten.
  */
 static errcode_t mark_holes(struct e4l_plan *m, const struct e4l_extent *ex,
 			    const struct e4l_extent *prev,
@@ -266,7 +268,7 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	if (!ex)
 		return NULL;
 	memcpy(ex, file->extents, n * sizeof(*ex));
-	/* physical blocks are contiguous where logical blocks are contiguous */
+	/* make physical blocks contiguous where logical blocks are */
 	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
 		ex[i].pblk = ex[i].lblk;
 	return ex;
@@ -321,8 +323,8 @@ static errcode_t count_joined(struct e4l_plan *m,
 }
 
 /*
- * Computes the number of tree blocks that the file will need, and the number of
- * extents and tree blocks that packing without moving data saves.
+ * Computes the number of tree blocks that the file will need.  Also computes
+ * the number of extents and tree blocks that packing without moving data saves.
  */
 static errcode_t weigh(struct e4l_plan *m, const struct e4l_plan_file *file,
 		       struct e4l_owner *o)
@@ -403,8 +405,8 @@ static errcode_t add_runs(struct e4l_plan *m, const struct e4l_plan_file *file,
 }
 
 /*
- * Adds the tree blocks file->tree[i] and later ones as spare tree blocks: the
- * file will not need them.
+ * Adds file->tree[i] and all later tree blocks as spare tree blocks, because
+ * the file will not need them.
  */
 static errcode_t add_spares(struct e4l_plan *m,
 			    const struct e4l_plan_file *file,
@@ -458,9 +460,9 @@ static bool is_within(const struct e4l_plan *m,
 }
 
 /*
- * Whether the model has memory for the file.  An unfragmented file may use only
- * the first half of the memory that the maps leave, so that there is memory for
- * fragmented files.
+ * Whether the model has memory for the file.  The maps take a fixed part of the
+ * memory.  An unfragmented file may use only the first half of the remaining
+ * memory; the second half is reserved for fragmented files.
  */
 static bool has_memory(const struct e4l_plan *m,
 		       const struct e4l_plan_file *file, uint64_t excess)

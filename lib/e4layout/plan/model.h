@@ -19,7 +19,10 @@ struct e4l_frag {
 	uint32_t start, len, lstart, item, next;
 };
 
-/* An item.  It has @n fragments; @first is the first one in a linked list. */
+/*
+ * An item of @len clusters.  @n fragments form a linked list; @first is the
+ * index of the first fragment.  @file: index of the file.
+ */
 struct e4l_item {
 	uint32_t len, first, n, file;
 };
@@ -28,7 +31,8 @@ struct e4l_owner {
 	ext2_ino_t ino;
 	uint32_t goal;			/* a cluster of the inode's group */
 	uint32_t allowed;
-	uint32_t first_item, n_items;	/* logical runs, then tree blocks */
+	/* items of the file: logical runs, then tree blocks */
+	uint32_t first_item, n_items;
 	uint32_t n_kept;	/* number of items that are tree blocks */
 	/*
 	 * Tree blocks that the plan can free.  The last @n_surplus of them
@@ -36,7 +40,7 @@ struct e4l_owner {
 	 */
 	uint32_t first_spare, n_spare, n_surplus;
 	uint32_t extents;
-	uint32_t loose;		/* extents that packing without moves saves */
+	uint32_t loose;	/* number of extents that packing without moves saves */
 	bool zeroes;		/* the file has runs that may be zeroed */
 };
 
@@ -50,7 +54,8 @@ struct e4l_plan {
 	uint32_t clusters;		/* a multiple of 64 */
 	uint32_t large;		/* minimum length of a large free extent */
 	uint32_t stretch;		/* length of the longest stretch without walls */
-	uint64_t *used, *unwritten;	/* maps; @unwritten: of blocks, or NULL */
+	/* @used: map of clusters; @unwritten: map of blocks, or NULL */
+	uint64_t *used, *unwritten;
 	uint64_t *other_free;		/* free space that the plan must not use, or NULL */
 	uint64_t *look;			/* a temporary map of clusters */
 	struct e4l_frag *frag;

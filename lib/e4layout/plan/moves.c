@@ -80,7 +80,10 @@ static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
 	};
 }
 
-/* Marks an item as moved.  If its file is unfragmented, finishes the file. */
+/*
+ * Marks an item as moved.  If the file of the item is then unfragmented,
+ * finishes the file.
+ */
 static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
 	uint32_t file = w->item[i].file;
@@ -93,7 +96,9 @@ static errcode_t end_item(struct e4l_work *w, uint32_t i)
 	return --w->broken_items[file] ? 0 : e4l_move_finish(w, file);
 }
 
-/* Returns the number of fragments of an item; adjacent ones count as one. */
+/*
+ * Returns the number of fragments of an item.  Adjacent fragments count as one.
+ */
 static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t f = w->item[i].first, end = E4L_NONE, pieces = 0, n;
@@ -131,7 +136,7 @@ static errcode_t waits_whole(struct e4l_work *w, uint32_t i)
 
 /*
  * Whether a move of the @n fragments from @f on exceeds the copy budget.  If
- * so, sets w->spent.
+ * the move exceeds the budget, sets w->spent.
  */
 static bool is_too_much(struct e4l_work *w, uint32_t f, uint32_t n)
 {
@@ -220,8 +225,8 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 }
 
 /*
- * Returns one extent for the fragment *@f and the fragments that continue it on
- * disk.  Sets *@f to the fragment after them.
+ * Returns one extent for the fragment *@f and the fragments that continue *@f
+ * on the disk.  Sets *@f to the next fragment.
  */
 static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 {
@@ -252,7 +257,7 @@ static bool saves_extents(const struct e4l_zero_run *run,
 
 /*
  * Returns the number of blocks to zero in the current layout of the file.  If
- * @write is set, marks these blocks as written.
+ * @write is set, marks the blocks to zero as written.
  */
 static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 {
@@ -387,7 +392,7 @@ static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 
 /*
  * Marks all tree blocks of an unfinished file as free after the batch.  If
- * @packed is set, the surplus tree blocks are free already.
+ * @packed is set, omits the surplus tree blocks, which are already free.
  */
 static void give_tree(struct e4l_work *w, const struct e4l_owner *o, bool packed)
 {
@@ -433,7 +438,7 @@ void e4l_end_batch(struct e4l_work *w)
 {
 	uint32_t i;
 
-	/* after all moves of the batch: runs are zeroed at the new positions */
+	/* zero runs after all moves of the batch, at the new positions */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
 			zero_runs(w, w->move[w->n_settled].file, true);

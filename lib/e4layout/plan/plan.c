@@ -15,13 +15,16 @@
  */
 #define LARGE_PERCENT	95
 #define NEAR_PERCENT	95
-/* percentage of their length that free extents keep if fragments are saved */
+/*
+ * if a plan saves fragments: minimum length of free extents after the plan, in
+ * % of their length before the plan
+ */
 #define LOSS_PERCENT	90
 /* minimum gain of a plan that only improves free space, in % of free space */
 #define WORTH_PERCENT	5
 #define GENERATIONS	64	/* maximum number of generations in join_long() */
 #define ROUNDS		16	/* maximum number of rounds */
-/* a further round requires that more than 1/20 of the budget is left */
+/* another round requires more than 1/BUDGET_REST of the copy budget */
 #define BUDGET_REST	20
 
 /* --------------------------------------------------------------------- goals */
@@ -43,10 +46,13 @@ static bool meets_goals(const struct e4l_plan *p, const struct e4l_look *look)
 }
 
 /*
- * Whether the excess and free space have not become worse.  If the excess
- * decreases, the largest free extent may shrink by 10 %.  Large free extents
- * may then shrink in total if they still have LARGE_PERCENT of free space or,
- * if free space is not to be consolidated, by 10 %.
+ * Whether neither the excess nor free space becomes worse from layout @was to
+ * layout @is.  If the excess decreases, free space may lose something:
+ *
+ * - The largest free extent keeps LOSS_PERCENT of its length.
+ * - Large free extents keep their total length, or have LARGE_PERCENT of free
+ *   space.  If free space is not to be consolidated, large free extents may also
+ *   keep only LOSS_PERCENT of their total length.
  */
 static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 		       const struct e4l_look *is)
@@ -63,8 +69,7 @@ static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 }
 
 /*
- * Whether a plan that changes the layout from @was to @is is worth carrying
- * out.
+ * Whether to carry out a plan that changes the layout @was to the layout @is.
  */
 static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 		     const struct e4l_look *is)
@@ -117,9 +122,9 @@ struct broken {
 };
 
 /*
- * Chooses the shortest fragmented runs that together fit into @room clusters,
- * the length of the largest free extent, and sets their elements of @only.
- * Sets *@any to whether a run was chosen.
+ * Sets the elements of @only for the shortest fragmented runs that together fit
+ * into @room clusters, the length of the largest free extent.  Sets *@any to
+ * whether a run was chosen.
  */
 static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 			     uint8_t *only, bool *any)
@@ -148,8 +153,9 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 }
 
 /*
- * Runs one generation that joins the runs @only.  If the result is better, sets
- * *@good to true and @w to the result; otherwise, @w is unchanged.
+ * Runs one generation (items, target, schedule), which joins the runs that are
+ * set in @only.  If the result is better, sets *@good to true and @w to the
+ * result; otherwise, @w is unchanged.
  */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 				bool *good)
@@ -258,9 +264,9 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how)
 }
 
 /*
- * Makes attempts with different parameters, until one leaves nothing to do.  If
- * @shares is set and every attempt to move all items makes free space worse,
- * makes attempts to move a share of the items.
+ * Makes attempts with different parameters, until an attempt leaves nothing to
+ * do.  If @shares is set, and every attempt to move all items makes free space
+ * worse, makes attempts to move a share of the items.
  */
 static errcode_t try_ways(struct round *r, bool regions, bool shares)
 {
@@ -294,9 +300,9 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 }
 
 /*
- * Makes attempts without regions and attempts with regions, until there is a
- * good one.  If free space is good or there is a copy budget, attempts without
- * regions come first, because they use the budget for files.
+ * Makes attempts without regions and attempts with regions, until an attempt is
+ * acceptable.  If free space is good, or if there is a copy budget, attempts
+ * without regions come first, because they use the budget for files.
  */
 static errcode_t try_all(struct round *r)
 {
@@ -336,7 +342,10 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 		if (!score(p, &r.was))
 			break;
 		err = try_all(&r);
-		/* if little of the budget is left, a round is not worth it */
+		/*
+		 * with little of the copy budget left, a round is not
+		 * worthwhile
+		 */
 		goes_on = r.any && (r.best.copied < opt->copy_budget_blocks -
 				    opt->copy_budget_blocks / BUDGET_REST);
 		e4l_work_adopt(w, &r.best, !err && r.any);
@@ -548,8 +557,8 @@ static int cheapest_first(const void *va, const void *vb)
 }
 
 /*
- * Chooses the runs to zero if there is a budget.  The runs with the fewest
- * blocks per saved extent come first.
+ * If there is a zeroing budget, chooses the runs to zero.  The runs with the
+ * fewest blocks per saved extent come first.
  */
 static errcode_t choose_zeroes(struct e4l_plan *p)
 {

@@ -31,16 +31,21 @@
 #define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten extents */
 #define E4L_PLAN_MOVE	0x4	/* move the file to join its fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
-#define E4L_PLAN_ASK	0x10	/* call may_move() before moving it away */
-/* move only the whole file at once: a transaction is too small for its tree */
+/* call may_move() before moving the file away */
+#define E4L_PLAN_ASK	0x10
+/*
+ * move the file as a whole, or not at all: a transaction is too small for its
+ * tree
+ */
 #define E4L_PLAN_AT_ONCE 0x20
 
 struct e4l_plan_options {
 	struct e4l_geometry geo;
 	/* Maximum length of an unwritten run that may be zeroed; 0: none. */
 	uint32_t zeroout_max_blocks;
-	uint64_t zeroout_budget_blocks;	/* for all files, or E4L_NO_LIMIT */
-	/* for all files, or E4L_NO_LIMIT; unwritten blocks do not count */
+	/* maximum for all files, or E4L_NO_LIMIT */
+	uint64_t zeroout_budget_blocks;
+	/* maximum for all files, or E4L_NO_LIMIT; counts written blocks only */
 	uint64_t copy_budget_blocks;
 	/* Maximum blocks copied per step, if possible; 0: no limit. */
 	uint64_t part_blocks;
@@ -74,8 +79,8 @@ struct e4l_plan_file {
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
 	/*
-	 * The list may be empty if E4L_PLAN_PACK is not set.  The tree blocks
-	 * are walls then.
+	 * Tree blocks of the file.  If E4L_PLAN_PACK is not set, the list may
+	 * be empty; the tree blocks are then walls.
 	 */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
@@ -84,10 +89,13 @@ struct e4l_plan_file {
 /* Opaque: files, free space and the plan. */
 struct e4l_plan;
 
-/* Errors: E4L_ET_BAD_ARGUMENT (invalid sizes), ENOMEM. */
+/*
+ * Makes a plan without files and free space.  Errors: E4L_ET_BAD_ARGUMENT
+ * (invalid sizes), ENOMEM.
+ */
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 		       struct e4l_plan **ret);
-/* @p may be NULL. */
+/* Frees @p; NULL is allowed. */
 void e4l_plan_free(struct e4l_plan *p);
 
 /*
@@ -97,8 +105,8 @@ void e4l_plan_free(struct e4l_plan *p);
 errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan);
 
 /*
- * Adds a free extent that the plan must not use.  Such an extent is a wall, but
- * it counts as free space when layouts are compared.
+ * Adds a free extent that the plan must not use.  The extent is a wall, but
+ * counts as free space when layouts are compared.
  */
 errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan);
 
@@ -133,7 +141,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p);
 struct e4l_plan_state {
 	/* @excess: fragments in excess of one per logical run */
 	uint64_t fragments, excess;
-	uint64_t fragmented_files;	/* among the added files */
+	/* number of fragmented files among the added files */
+	uint64_t fragmented_files;
 	uint64_t free_extents, free_blocks;
 	uint64_t largest_free_blocks, large_free_blocks;
 };
@@ -169,17 +178,17 @@ struct e4l_plan_skipped {
 const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p, size_t *n);
 
 /*
- * A move of @len clusters of the file, which begin at the logical cluster
- * @lstart, to contiguous clusters, which begin at @to.  Moves of one batch are
- * independent of each other.  A move may use clusters that earlier batches have
- * freed.
+ * A move of @len clusters of a file to contiguous clusters, which begin at @to.
+ * The moved clusters begin at the logical cluster @lstart.  Moves of one batch
+ * are independent of each other.  A move may use clusters that earlier batches
+ * have freed.
  */
 struct e4l_plan_move {
 	uint32_t batch, file;
 	uint32_t kind;		/* E4L_MOVE_* */
 	uint32_t lstart;	/* E4L_MOVE_TREE: the old cluster */
 	uint32_t len, to;
-	uint32_t sum;	/* checksum of the old places: e4l_place_sum() */
+	uint32_t sum;	/* e4l_place_sum() of the old clusters */
 };
 #define E4L_MOVE_DATA	0
 #define E4L_MOVE_TREE	1	/* move a tree block */

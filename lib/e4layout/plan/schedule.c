@@ -159,9 +159,9 @@ static uint32_t slot_at(const struct e4l_work *w, const struct match *m,
 }
 
 /*
- * Assigns items to slots in the order of their goals, which are in the groups
- * of their inodes.  If there are more slots than items, uses slots near the
- * goals.
+ * Assigns items to slots in the order of the items' goals.  The goal of an item
+ * is in the group of its inode.  If there are more slots than items, uses slots
+ * near the goals.
  */
 static errcode_t match_up(struct e4l_work *w, struct match *m)
 {
@@ -222,8 +222,8 @@ static void drop_slots(struct e4l_work *w)
 }
 
 /*
- * Moves an item to each free slot: the owner of the slot or, if it has none, a
- * waiting item of that length.
+ * Moves an item to each free slot: to a reserved slot, its owner; to any other
+ * slot, a waiting item of the slot's length.
  */
 static errcode_t fill_slots(struct e4l_work *w)
 {
@@ -288,9 +288,9 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 /* ------------------------------------------------------------------- batches */
 
 /*
- * Finishes the unfragmented files or, if @all is set, all files, as far as
- * zeroing or packing is allowed.  For other files, frees only the surplus tree
- * blocks.
+ * Finishes each unfragmented file that may be zeroed or packed.  If @all is
+ * set, also finishes the fragmented files that may be zeroed or packed.  For
+ * all other files, frees only the surplus tree blocks.
  */
 static errcode_t finish(struct e4l_work *w, bool all)
 {

@@ -215,9 +215,9 @@ static errcode_t begin_around(const struct e4l_work *w,
 }
 
 /*
- * Returns the segment at distance @i from the region: before the region if
- * @down is set, otherwise after the region.  Returns E4L_NONE if there is no
- * such segment.
+ * Returns the segment at distance @i from the region: if @down is set, before
+ * the region; otherwise, after the region.  If the disk ends before the
+ * segment, returns E4L_NONE.
  */
 static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 {
@@ -227,8 +227,8 @@ static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 }
 
 /*
- * Returns the cost of making @want clusters on one side of the region loose, or
- * E4L_NO_LIMIT if this side has too few clusters that can be moved.
+ * Returns the cost of making @want clusters on one side of the region loose.
+ * If the side has too few clusters that can be moved, returns E4L_NO_LIMIT.
  */
 static uint64_t cost_of_side(const struct around *a, bool down, uint64_t want)
 {
@@ -267,8 +267,8 @@ static uint64_t lift_side(struct e4l_work *w, struct around *a, bool down,
 }
 
 /*
- * If only a few clusters are lacking, removes clusters at one edge of the
- * region from the region, and returns true; otherwise, returns false.
+ * If only a few clusters are lacking, removes clusters from one edge of the
+ * region, and returns true.  Otherwise, returns false.
  */
 static bool give_edge(struct e4l_work *w, struct around *a,
 		      const struct lack *lack)
@@ -290,8 +290,8 @@ static bool give_edge(struct e4l_work *w, struct around *a,
 }
 
 /*
- * Makes the items in the segments nearest to the region loose.  Returns false
- * if no segments are left.
+ * Makes the items in the segments nearest to the region loose.  If no segments
+ * are left, returns false.
  */
 static bool lift_around(struct e4l_work *w, struct around *a,
 			const struct lack *lack, unsigned int turn)

@@ -5,7 +5,9 @@
 #include "work.h"
 
 #define REGIONS_PERCENT	97	/* share of the final free space for regions */
-/* minimum length of the first region, in % of the longest stretch w/o walls */
+/*
+ * minimum length of the first region, in % of the longest stretch without walls
+ */
 #define NEAR_PERCENT	96
 /*
  * A further region is made only if the remaining free space has the length of
@@ -109,7 +111,7 @@ static void free_kept(struct kept *k)
 	free(k->sum);
 }
 
-/* A candidate for a region.  @cost: number of clusters to move out of it. */
+/* A candidate for a region.  @cost: number of clusters to move out of @run. */
 struct window {
 	uint64_t cost;
 	struct e4l_span run;
@@ -276,10 +278,10 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 /* --------------------------------------------------------------------- homes */
 
 /*
- * Finds the longest fragment of item @i, and sets *@start to the start of the
- * item if this fragment stays in place.  Returns false if the item would not
- * fit on the disk there or, unless @any is set, if the fragment is shorter than
- * half of the item.
+ * Finds the longest fragment of item @i.  Sets *@start to the start of the item
+ * that keeps the longest fragment in place.  If the item would not fit on the
+ * disk at *@start, returns false.  Unless @any is set, also returns false if
+ * the longest fragment is shorter than half of the item.
  */
 static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 			uint32_t *start)
@@ -320,8 +322,8 @@ static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 }
 
 /*
- * Returns the total length of the items, except item @i, that would have to be
- * moved because they overlap [start, end).
+ * Returns the total length of the items to evacuate from [start, end), without
+ * item @i.
  */
 static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 			     uint32_t start, uint32_t end)
@@ -361,11 +363,12 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 }
 
 /*
- * Reserves a slot around the longest fragment of item @i under one condition.
- * For a short item, the other items in the slot must not be longer than half of
- * the clusters of item @i that need not be copied.  For a long item, all
- * clusters to move must fit into half of free space, including *@lifted, the
- * clusters evacuated for earlier items.
+ * Reserves a slot around the longest fragment of item @i under one condition:
+ *
+ * - Short item: the other items in the slot have at most half as many clusters
+ *   as item @i keeps in place.
+ * - Long item: the clusters to move have at most half of free space, together
+ *   with *@lifted, the clusters evacuated for earlier items.
  */
 static void try_home(struct e4l_work *w, uint32_t i, bool is_long,
 		     uint64_t *lifted)

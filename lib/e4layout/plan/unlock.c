@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unlock: evacuates slots if items block each other's slots. */
+/* unlock: evacuates slots when loose items block each other's slots. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
@@ -207,7 +207,7 @@ static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 		return file_waits(w, p->what & ~TREE);
 	f = &w->frag[p->what];
 	it = &w->item[f->item];
-	/* the fragment was moved, is outside of the slot, or may stay there */
+	/* the fragment was moved, or is outside of the slot, or may stay */
 	if (f->start != p->start || f->start + f->len <= s->start ||
 	    is_at_home(w, s, f))
 		return 0;

@@ -224,7 +224,7 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
 }
 
-/* The model has the position of the item before the plan. */
+/* Uses the model, which has the positions before the plan. */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;
@@ -252,7 +252,7 @@ void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 	e4l_work_mark(w, w->loose, i, true);
 }
 
-/* Makes an item of the fragments from @f on, up to the one before @end. */
+/* Makes an item of the fragments from @f on, up to the fragment before @end. */
 static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 			  uint32_t file, bool broken)
 {
@@ -295,9 +295,10 @@ static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit
 }
 
 /*
- * Divides logical run @i, which is not joined as a whole, into parts, and makes
- * an item of each part.  A part of several fragments, which will be joined, has
- * at most @most clusters.  All such parts together have at most @all clusters.
+ * Divides logical run @i into parts, and makes an item of each part, because
+ * the run is not joined as a whole.  A part of several fragments will be
+ * joined; it has at most @most clusters.  All parts of several fragments
+ * together have at most @all clusters.
  */
 static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 			   uint64_t all)
@@ -351,8 +352,8 @@ static int densest_first(const void *va, const void *vb)
 }
 
 /*
- * Returns the attempt's share of @all clusters or, if the copy budget permits
- * fewer clusters, its share of these.
+ * Returns the attempt's share of @all clusters.  If the copy budget permits
+ * fewer clusters, returns the share of the budget.
  */
 static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 {
@@ -390,9 +391,9 @@ static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 
 /*
  * Chooses the number of clusters to join per logical run; the caller frees
- * *@share.  Runs with the most fragments per cluster are chosen first.  A run
- * that exceeds the rest of the share is skipped, and the first skipped run gets
- * the final rest of the share.
+ * *@share.  Runs with the most fragments per cluster come first.  A run that
+ * exceeds the rest of the share is skipped.  The first skipped run gets the
+ * clusters that are left at the end.
  */
 static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 {
@@ -442,7 +443,7 @@ static void begin_maps(struct e4l_work *w)
 	w->large_item = w->free_end / w->how.part;
 }
 
-/* Whether the fragmented logical run @i is to become one item. */
+/* Whether to make the fragmented logical run @i one item. */
 static bool is_joined(const struct e4l_work *w, uint32_t i,
 		      const uint8_t *only, const uint32_t *share)
 {
@@ -504,8 +505,9 @@ static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 }
 
 /*
- * Marks the spare tree blocks that the file will free as loose: all of them if
- * the file will be unfragmented; otherwise, the surplus tree blocks.
+ * Marks the spare tree blocks that the file will free as loose.  If the file
+ * will be unfragmented, marks all spare tree blocks; otherwise, only the
+ * surplus tree blocks.
  */
 static void lift_spares(struct e4l_work *w, uint32_t file)
 {
@@ -528,9 +530,9 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 }
 
 /*
- * Makes item @i loose if it is to be joined.  Otherwise, if the item is long or
- * must not be moved, makes it a wall.  A long item is joined only if
- * @any_length is set.
+ * If item @i is to be joined, makes the item loose.  Otherwise, if the item is
+ * long or must not be moved, makes the item a wall.  A long item is joined only
+ * if @any_length is set.
  */
 static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {

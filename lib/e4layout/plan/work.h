@@ -26,9 +26,10 @@ enum e4l_file_state {
 /* A unit of the plan: a logical run, or a part of a logical run. */
 struct e4l_work_item {
 	uint32_t len, first, n, file;	/* see struct e4l_item */
-	uint32_t home;		/* start of its reserved slot, or E4L_NONE */
-	uint32_t next;			/* next waiting item of this length */
-	uint32_t touched;	/* last batch that moved a single fragment */
+	uint32_t home;		/* start of the reserved slot, or E4L_NONE */
+	uint32_t next;			/* next waiting item of equal length */
+	/* last batch that moved one fragment of the item */
+	uint32_t touched;
 	uint8_t state;			/* enum e4l_item_state */
 	bool broken;		/* the item has several fragments to join */
 };
@@ -38,13 +39,13 @@ struct e4l_attempt {
 	uint32_t part;	/* an item longer than free space / @part is long */
 	uint32_t share;	/* thousandths of the fragmented clusters to join */
 	bool regions;		/* consolidate free space */
-	bool cut;	/* join parts of runs that are too long to be joined */
+	bool cut;	/* join parts of runs that are too long as a whole */
 };
 #define E4L_WHOLE_SHARE	1000u
 
 /*
- * A target.  If the slot is reserved for one item, @owner is that item, and
- * fragments of the item can already be in the slot; otherwise, @owner is
+ * A target.  If the slot is reserved for one item, @owner is the item, and
+ * fragments of the item can already be in the slot.  Otherwise, @owner is
  * E4L_NONE.
  */
 struct e4l_slot {
@@ -102,7 +103,7 @@ struct e4l_work {
 	uint64_t free_end;		/* number of clusters free at the end */
 	uint32_t large_item;	/* maximum length of an item that is not long */
 	uint64_t to_move;
-	uint64_t copied, zeroed;	/* in blocks */
+	uint64_t copied, zeroed;	/* numbers of blocks */
 	bool late;			/* enough() has ended the planning */
 	bool spent;	/* a move was omitted because of the copy budget */
 };
@@ -159,8 +160,8 @@ void e4l_work_mark(const struct e4l_work *w, uint64_t *map, uint32_t i,
 		   bool value);
 void e4l_work_loosen(struct e4l_work *w, uint32_t i);
 /*
- * Splits fragmented long items without a reserved slot into one item per
- * fragment or, if w->how.cut is set, per part that can be joined.
+ * Splits each fragmented long item without a reserved slot into one item per
+ * fragment.  If w->how.cut is set, makes one item per part that can be joined.
  */
 errcode_t e4l_work_scatter(struct e4l_work *w);
 
@@ -172,15 +173,16 @@ errcode_t e4l_work_scatter(struct e4l_work *w);
  */
 bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end);
 /*
- * Chooses regions between walls, the longest first.  If regions have a similar
- * length, prefers those with the fewest clusters to copy.  Sets *@first to the
- * first region; if there is none, its length is 0.
+ * Chooses regions between walls, the longest first.  If several regions have a
+ * similar length, prefers the region with the fewest clusters to copy.  Sets
+ * *@first to the first region; if there is no region, the length of *@first is
+ * 0.
  */
 errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first);
 /*
- * Reserves slots for fragmented items so that the longest fragment of an item
- * stays in place, if this saves copying.  @is_long: for long items only; false:
- * for other items only.
+ * Reserves slots around the longest fragments of fragmented items, if this
+ * saves copying.  The longest fragment of such an item stays in place.
+ * @is_long: reserve slots for long items only; false: for other items only.
  */
 void e4l_target_homes(struct e4l_work *w, bool is_long);
 
@@ -189,8 +191,8 @@ void e4l_target_homes(struct e4l_work *w, bool is_long);
 /* Chooses regions and slots.  If @homes is set, uses e4l_target_homes(). */
 errcode_t e4l_target_choose(struct e4l_work *w, bool homes);
 /*
- * Reserves a slot in the current free space for each loose item.  An item for
- * which no free extent is long enough gets none.
+ * Reserves a slot in the current free space for each loose item.  If no free
+ * extent is long enough for an item, the item gets no slot.
  */
 errcode_t e4l_target_reserve(struct e4l_work *w);
 
@@ -204,9 +206,9 @@ errcode_t e4l_schedule_finish(struct e4l_work *w);
 /* ------------------------------------------------------------- unlock.c */
 
 /*
- * Evacuates up to about @most clusters from slots, beginning with the slots
- * that have the lowest percentage of used clusters.  Called if items block the
- * slots of other items.
+ * Evacuates up to about @most clusters from slots.  Begins with the slots that
+ * have the lowest percentage of used clusters.  Call this function if items
+ * block the slots of other items.
  */
 errcode_t e4l_unlock(struct e4l_work *w, uint64_t most);
 
@@ -229,12 +231,12 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
  */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*
- * Packs the file if it was moved after the last packing and has tree blocks,
- * because a move does not shrink the tree.  If the file is not finished, packs
- * it only if its extents fit into the inode.
+ * A move does not shrink the extent tree.  If the file was moved after the last
+ * packing and has tree blocks, packs the file.  A file that is not finished is
+ * packed only if its extents fit into the inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
-/* Ends a batch: marks the clusters that the batch has given up as free. */
+/* Ends a batch: marks the clusters that the batch frees as free. */
 void e4l_end_batch(struct e4l_work *w);
 
 #endif
