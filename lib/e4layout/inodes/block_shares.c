@@ -5,12 +5,13 @@
  * again:
  *
  *  1. pinned directories keep their inodes in place;
- *  2. whole blocks: a directory that needs a whole block gets one, preferably a
- *     block in which the directory already has most inodes;
- *  3. remaining inodes, beginning with the directory that has most of them.
- *     They go into a block in which the directory already has inodes.  If no
- *     such block has enough space, they go into the block with the tightest
- *     fit.  If no block has enough space, they go into several blocks.
+ *  2. whole blocks: a directory that needs a whole block gets one.  A block in
+ *     which the directory already has most inodes is preferred;
+ *  3. remaining inodes, beginning with the directory that has the most of
+ *     them.  The inodes go into a block in which the directory already has
+ *     inodes.  If the directory has no block with enough space, the inodes go
+ *     into the block with the tightest fit.  If no block has enough space, the
+ *     inodes go into several blocks.
  *
  * If a round gives a directory more blocks than the directory has in the input,
  * the next rounds pin the directory.  The rounds end at the latest when all
@@ -21,8 +22,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * After MAX_ROUNDS rounds, directories that do not get fewer blocks are pinned
- * as well; after 2 * MAX_ROUNDS rounds, all directories are pinned.
+ * After MAX_ROUNDS rounds, each directory that does not get fewer blocks is
+ * pinned.  After 2 * MAX_ROUNDS rounds, all directories are pinned.
  */
 #define MAX_ROUNDS	16
 
@@ -32,9 +33,9 @@ struct share {
 	struct e4l_quotas *q;
 	size_t n_own;			/* number of cells in the input */
 	/*
-	 * indexes of the input cells: @by_dir is sorted by directory, and
-	 * @first has the index in @by_dir of each directory's first cell;
-	 * @by_count is sorted by descending count
+	 * Indexes of the input cells.  @by_dir: sorted by directory; @first:
+	 * for each directory, the index in @by_dir of its first cell;
+	 * @by_count: sorted by descending count.
 	 */
 	uint32_t *first, *by_dir, *by_count;
 	uint32_t *dirs;	/* directories in descending order of @need */
@@ -44,9 +45,9 @@ struct share {
 	uint32_t *had, *used;
 	bool *pinned;
 	/*
-	 * per block: number of free inodes, and links of the list of all blocks
-	 * with this number; @head: per number of free inodes, the first block
-	 * of the list
+	 * Arrays with one element per block.  @left: number of free inodes;
+	 * @next and @prev: links of the list of all blocks with an equal number
+	 * of free inodes.  @head[n]: first block with n free inodes.
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
@@ -54,8 +55,8 @@ struct share {
 	/* per block: index of the current directory's cell in the block */
 	uint32_t *mine;
 	/*
-	 * per number of free inodes: index of the current directory's best cell
-	 * in a block with this number
+	 * @best[n]: index of the current directory's best cell in a block with
+	 * n free inodes
 	 */
 	uint32_t *best;
 };
@@ -104,8 +105,8 @@ static void list_blocks(struct share *s)
 }
 
 /*
- * Of the blocks with at least @n free inodes, returns the block with the
- * fewest.  Returns NONE if there is no such block.
+ * Of the blocks with at least @n free inodes, returns a block with the fewest
+ * free inodes.  If all blocks have fewer than @n free inodes, returns NONE.
  */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
@@ -154,9 +155,9 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 }
 
 /*
- * A step of a counting sort in descending order: converts count[key], the
- * number of elements with each key from 0 to @most, into the index of the first
- * of these elements.
+ * A step of a counting sort in descending order.  count[key] is the number of
+ * elements with a key, for keys from 0 to @most.  Converts count[key] into the
+ * index of the first element with the key in the sorted array.
  */
 static void begin_at(uint32_t *count, uint32_t most)
 {
@@ -192,9 +193,9 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * For each block that a directory already uses: if the block has at least
- * @least free inodes, and the directory needs all of them, assigns them to the
- * directory.
+ * Examines each block that a directory already uses.  If the block has at least
+ * @least free inodes, and the directory needs all free inodes of the block,
+ * assigns the free inodes to the directory.
  */
 static void give_own(struct share *s, uint32_t least)
 {
@@ -209,7 +210,10 @@ static void give_own(struct share *s, uint32_t least)
 	}
 }
 
-/* Assigns empty blocks to directories that can fill them. */
+/*
+ * Assigns blocks in which all inodes are free to directories that can fill
+ * them.
+ */
 static errcode_t give_whole(struct share *s)
 {
 	uint32_t whole = s->q->per_block, dir;
@@ -224,10 +228,9 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Whether a directory should prefer its cell @a to its cell @b.  A cell is
- * preferred if the directory uses the cell's block in any case.  If this
- * applies to both cells or to neither cell, the cell with more inodes is
- * preferred.
+ * Whether a directory should prefer its cell @a to its cell @b.  Prefers a cell
+ * whose block the directory uses in any case.  If this does not distinguish the
+ * cells, prefers the cell with more inodes.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -272,8 +275,8 @@ static bool has_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Returns the directory's best cell in a block with at least @n free inodes, or
- * NONE if there is no such block.
+ * Returns the directory's best cell in a block with at least @n free inodes.
+ * If the directory has no such cell, returns NONE.
  */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
@@ -290,8 +293,9 @@ static uint32_t find_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Returns the block with the most free inodes.  Of several such blocks, prefers
- * a block that the directory already uses.  Returns NONE if no inode is free.
+ * Returns the block with the most free inodes.  If several blocks have as many
+ * free inodes, prefers a block that the directory already uses.  If no inode is
+ * free, returns NONE.
  */
 static uint32_t find_roomy(const struct share *s)
 {
@@ -399,7 +403,7 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/* then assign the free inodes of blocks that are more than half free */
+	/* assign the free inodes of blocks that are more than half free */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * block_shares: assigns the inodes of directories to blocks of the inode
- * tables.  Used if so few inodes are free that inodes must be exchanged.  Does
- * no I/O.
+ * tables, for an exchange of inodes.  An exchange is needed if few inodes are
+ * free.  Does no I/O.
  */
 #ifndef E4L_BLOCK_SHARES_H
 #define E4L_BLOCK_SHARES_H

@@ -8,13 +8,16 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-/* Attribute blocks are collected, sorted and read in rounds of this many. */
+/* Attribute blocks are collected, sorted and read in rounds of ROUND_BLOCKS. */
 #define ROUND_BLOCKS	(64u << 10)
 
-/* See include/uapi/linux/fscrypt.h and fs/crypto/ in Linux. */
+/*
+ * Encryption contexts: see include/uapi/linux/fscrypt.h and fs/crypto/ in
+ * Linux.
+ */
 #define POLICY_VERSIONS		2
 #define POLICY_FLAGS_AT		3 /* offset in contexts of both versions */
-/* IV_INO_LBLK_64 and IV_INO_LBLK_32 */
+/* FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32 */
 #define POLICY_IV_INO		(0x08 | 0x10)
 #define CONTEXT_BYTES		28 /* size of version 1, the smaller version */
 
@@ -84,8 +87,9 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 }
 
 /*
- * If an overlayfs file handle refers to this filesystem, records that its
- * inode, and the parent directory in the handle, must keep their numbers.
+ * If an overlayfs file handle refers to this filesystem, records that the inode
+ * in the handle must keep its number.  If the handle also has the parent
+ * directory, records the parent directory, too.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
@@ -124,8 +128,8 @@ static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 }
 
 /*
- * Examines the attributes of an inode.  Sets *@has_policy to true if one of
- * them is an encryption context.
+ * Examines the attributes of an inode.  If an attribute is an encryption
+ * context, sets *@has_policy to true.
  */
 static errcode_t look(struct e4l_numbers *n, ext2_ino_t ino,
 		      struct e4l_xattr_walk w, bool *has_policy)

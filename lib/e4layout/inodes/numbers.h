@@ -25,11 +25,11 @@
 struct e4l_numbers;
 
 /*
- * If @anyway is true, inodes may get new numbers even if overlayfs refers to
- * them.
+ * Starts to collect bound inodes.  If @anyway is true, overlayfs file handles
+ * do not bind inodes.
  */
 errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret);
-/* NULL is allowed. */
+/* Frees @n; NULL is allowed. */
 void e4l_numbers_free(struct e4l_numbers *n);
 
 /*
@@ -39,7 +39,7 @@ void e4l_numbers_free(struct e4l_numbers *n);
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);
 
-/* Marks inode @ino as one that must keep its number, for the reason @why. */
+/* Records that inode @ino must keep its number, for the reason @why. */
 errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
 			   enum e4l_skip why);
 
@@ -50,8 +50,8 @@ errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
 errcode_t e4l_numbers_finish(struct e4l_numbers *n);
 
 /*
- * Returns the reason why an inode must keep its number, or E4L_SKIP_NONE if it
- * may get a new number.  Call after e4l_numbers_finish().
+ * Returns the reason why inode @ino must keep its number.  If the inode may get
+ * a new number, returns E4L_SKIP_NONE.  Call after e4l_numbers_finish().
  */
 enum e4l_skip e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino);
 

@@ -8,15 +8,15 @@
  *  1. A directory: Orlov's rule picks the group, beginning with the group of
  *     the last inode found for the parent.  The inode comes from the shared
  *     window of the group.
- *  2. A file: the inode comes from the directory's own window, which is
- *     remembered, or found from the entries near the new name, or from the
- *     directory's inode.  If this window has no free inode, the inode comes
- *     from the group's shared window.  But if other directories of the group
- *     have got a file in between more than once, it comes from a new own window
- *     of twice the size.
- *  3. If there is no window with a free inode: the first free inode, beginning
- *     with Orlov's group for a directory, and with the group of
- *     find_group_other() for a file.
+ *  2. A file: the inode comes from the directory's own window.  The own window
+ *     is remembered from an earlier file, or found from the entries near the
+ *     new name, or from the directory's inode.  If the own window has no free
+ *     inode, the inode comes from the group's shared window.  But if other directories
+ *     of the group have got a file in between more than once, the inode comes
+ *     from a new own window of twice the size.
+ *  3. If no window has a free inode: the first free inode, beginning with
+ *     Orlov's group for a directory, and with the group of find_group_other()
+ *     for a file.
  *
  * With E4L_PLACE_PACK, no window is shared: each directory gets its own window
  * at once.
@@ -80,15 +80,17 @@ struct e4l_place {
 	uint32_t window;	/* inodes per window; 0: no windows */
 	unsigned int flags;
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
-	uint32_t *hint;	/* [group][class]: no empty window below this index */
+	/* [group][class]: no window with a lower index is empty */
+	uint32_t *hint;
 	/* [group]: zero_table() has zeroed the table up to this index */
 	uint32_t *zeroed;
 	struct shared *shared;	/* [group]: state of the group */
 	struct own *own;
 	uint32_t own_n, own_mask;
 	uint32_t per_block;	/* inodes per block of the inode table */
-	ext2_ino_t frontier;	/* next inode for e4l_place_window() */
-	struct gaps *gaps;	/* [number of free inodes in a gap] */
+	/* first inode that e4l_place_window() examines */
+	ext2_ino_t frontier;
+	struct gaps *gaps;	/* [n]: gaps of n free inodes */
 	uint64_t unused0, free0;
 	struct e4l_place_stats stats;
 };
@@ -251,9 +253,9 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * Searches all groups, from @group on.  Returns a free inode of an empty window
- * of @len inodes or, if @len is 0, of a shared window.  Returns 0 if there is
- * no such window.
+ * Searches all groups, from @group on.  If @len is 0, returns a free inode of a
+ * shared window; otherwise, of an empty window of @len inodes.  If no group has
+ * such a window, returns 0.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -315,7 +317,7 @@ static errcode_t own_double(struct e4l_place *p)
 }
 
 /*
- * Makes sure that @dir has a slot.  With a new slot, a search begins in the
+ * Makes sure that @dir has a slot.  A new slot makes a search begin in the
  * directory's own group.
  */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
@@ -396,7 +398,8 @@ static uint32_t name_hash(const struct e4l_place *p, const char *name)
 
 /*
  * Returns the first group, from @parent's group on, that has at least the
- * average number of free inodes.  Used if no flex group is good enough.
+ * average number of free inodes.  Call this function if no flex group is good
+ * enough.
  */
 static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 {
@@ -413,11 +416,11 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 }
 
 /*
- * Spreads top-level directories: of the flex groups with at least the average
- * number of free inodes and free blocks, picks the one with the fewest
- * directories.  If there are several, picks the first one, counted from the
- * hash of @name.  The hash does not depend on the hash version of the
- * filesystem's directories.
+ * Spreads top-level directories.  Of the flex groups with at least the average
+ * number of free inodes and free blocks, picks the flex group with the fewest
+ * directories.  If several flex groups have the fewest directories, picks the
+ * first one, counted from the hash of @name.  The hash does not depend on the
+ * hash version of the filesystem's directories.
  */
 static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 			   const char *name)
@@ -442,8 +445,8 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 
 /*
  * Returns the group for a directory below the top level: the first group of the
- * flex group that contains @last.  If this flex group is too full, uses the
- * next flex group that is not.
+ * flex group that contains @last.  If the flex group is too full, uses the next
+ * flex group with enough space.
  */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)
@@ -472,7 +475,7 @@ static bool has_inode(const struct e4l_place *p, dgrp_t group)
 
 /*
  * Sets *@ret to the first group with a free inode in the flex group of @group.
- * Returns false if there is no such group.
+ * If the flex group has no free inode, returns false.
  */
 static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 {
@@ -491,7 +494,8 @@ static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 /*
  * Chooses the group for a file if there are no flex groups.  Tries @group, and
  * then groups by a quadratic hash of @dir, for a group with free inodes and
- * free blocks.  If there is none, returns the next group with a free inode.
+ * free blocks.  If all tried groups are full, returns the next group with a
+ * free inode.
  */
 static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t group)
@@ -625,9 +629,10 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Collects the inode numbers of the entries of a directory block that do not
- * refer to directories.  Returns the number of these entries, but stores only
- * the last LEAF_TRIES: number i, counted from 0, is at @inos[i % LEAF_TRIES].
+ * Counts the entries of a directory block that do not refer to directories.
+ * Stores only the last LEAF_TRIES inode numbers of these entries: the number of
+ * entry i, counted from 0, is at @inos[i % LEAF_TRIES].  Returns the number of
+ * entries counted.
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 				ext2_ino_t *inos)
@@ -658,9 +663,9 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 }
 
 /*
- * Estimates the length of a directory's newest window from the number @entries
- * of inodes in all its windows: each window is twice as long as the previous
- * one.
+ * Estimates the length of a directory's newest window from @entries, the number
+ * of inodes in all windows of the directory.  Each window is twice as long as
+ * the previous one.
  */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
@@ -724,9 +729,9 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Finds @dir's own window from the entries near @name or, failing that, from
- * the directory's inode.  Returns a free inode of the window, or 0 if there is
- * none.
+ * Finds @dir's own window from the entries near @name.  If this fails, finds
+ * the window from the directory's inode.  Returns a free inode of the window,
+ * or 0 if no window has a free inode.
  */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
@@ -785,8 +790,8 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Whether windows are shared, and the last file in @group was created in @dir
- * or no file was created after the last mkdir.  Records that @dir gets a file.
+ * Whether windows are shared, and no other directory of @group got a file since
+ * the last mkdir or since the last file of @dir.  Records that @dir gets a file.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
@@ -798,8 +803,8 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 
 /*
  * Finds an inode for a file of @dir if the directory's own window is full or
- * missing: in the shared window or in a new own window.  Returns 0 if there is
- * no window.
+ * missing: in the shared window or in a new own window.  If there is no window,
+ * returns 0.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)
@@ -886,7 +891,7 @@ static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
 
 /*
  * Takes @n inodes from the smallest gap that has at least @n inodes and is
- * still free.  Returns the first inode, or 0 if there is no such gap.
+ * still free.  Returns the first inode, or 0 if all gaps are too small.
  */
 static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 {
@@ -908,8 +913,8 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 
 /*
  * Finds @n consecutive free inodes, from the frontier on, that occupy the
- * fewest possible blocks, and sets the frontier to the inode after them.  Free
- * inodes that are skipped at the end of a block become a gap.
+ * fewest possible blocks.  Sets the frontier to the inode after the @n inodes.
+ * Free inodes that are skipped at the end of a block become a gap.
  */
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {

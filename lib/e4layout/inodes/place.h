@@ -16,7 +16,7 @@ struct e4l_place;
 #define E4L_PLACE_NO_ZERO	0x4 /* the caller writes whole inode tables */
 
 /*
- * Creates an allocator for @e's filesystem, whose inode bitmap must be loaded;
+ * Creates an allocator for @e's filesystem, whose inode bitmap must be loaded.
  * @e is borrowed until e4l_place_free().  @window is the number of inodes per
  * window: a power of two from 16 to 4096, or 0 for no windows.  Errors:
  * E4L_ET_OPTION (unknown flags), E4L_ET_BAD_ARGUMENT (@window),

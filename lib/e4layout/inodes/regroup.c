@@ -9,20 +9,24 @@
  *     each directory needs (regroup_names.c);
  *  3. plan: for each directory that needs more than the fewest possible blocks,
  *     choose the blocks to keep, find free inodes for the members in other
- *     blocks, and accept the moves if they are worthwhile; repeat while moves
- *     free inodes that other directories can use (regroup_plan.c); if there are
- *     too few free inodes, exchange inodes (regroup_exchange.c);
+ *     blocks, and accept the moves if they are worthwhile.  Repeat while moves
+ *     free inodes that other directories can use (regroup_plan.c).  If too few
+ *     inodes are free, exchange inodes (regroup_exchange.c);
  *  4. apply: move inode by inode, in transactions (renumber.c).
  *
- * A directory keeps the blocks that contain its bound inodes (numbers.h), and
- * the blocks that it does not share if they are at least half full of its
- * inodes.  The other inodes move into windows of free inodes, as in new images
- * (inodes/windows.h), beginning with the directory's group, in the order of the
- * index.  In each group, windows that Linux reads with the fewest requests come
- * first, because the number of requests determines the time of `ls -l`.  Moves
- * are worthwhile if at most as many inodes move as the saved blocks can hold.
- * If the moves are not worthwhile, or there is no window, the free inodes in
- * the directory's own blocks are used.
+ * A directory keeps the blocks that contain its bound inodes (numbers.h).  The
+ * directory also keeps blocks without inodes of other directories, if its own
+ * inodes fill at least half of the block.
+ *
+ * The other inodes move into windows of free inodes, as in new images
+ * (inodes/windows.h), in the order of the index.  The search begins with the
+ * directory's group.  In each group, windows that Linux reads with the fewest
+ * requests come first, because the number of requests determines the time of
+ * `ls -l`.
+ *
+ * Moves are worthwhile if at most as many inodes move as the saved blocks can
+ * hold.  If the moves are not worthwhile, or if there is no window, inodes move
+ * to free inodes in the directory's own blocks.
  */
 #include "config.h"
 #include <errno.h>

@@ -18,7 +18,7 @@ struct e4l_regroup_result {
 	uint64_t transactions;
 	bool stopped;	/* stop() ended the run; a later run can continue */
 	/*
-	 * how many times enough() was called until it returned true; 0: it
+	 * number of calls of enough() until enough() returned true; 0: enough()
 	 * never returned true
 	 */
 	uint64_t ended_at;
@@ -28,19 +28,19 @@ struct e4l_regroup_result {
  * Moves inodes so that each directory's inodes lie in few inode-table blocks,
  * in transactions of the filesystem's own journal, under the conditions of
  * e4l_repack().  Inodes get new numbers; names, contents, times, generations
- * and all other attributes stay the same.  Inodes that must keep their numbers
+ * and all other attributes stay unchanged.  Inodes that must keep their numbers
  * (numbers.h) are not moved.  The inodes of a directory are moved if at most as
  * many inodes move as the saved blocks can hold; no directory needs more blocks
  * afterwards.
  *
  * If too few inodes are free, inodes of all directories are exchanged, which
- * needs at least one free inode.  Exchanges also move at most as many inodes as
- * the saved blocks can hold.  They do not move files with several names.  If
- * stop() ends an exchange, some directories may need more blocks until another
- * run continues.
+ * needs at least one free inode.  An exchange also moves at most as many inodes
+ * as the saved blocks can hold.  Files with several names are not exchanged.
+ * If stop() ends an exchange, some directories may need more blocks until
+ * another run continues.
  *
- * @end_at: to plan the same moves as a simulated run, ->ended_at of that run;
- * otherwise 0.  @dry, @quiet and errors: as e4l_compact_dirs().
+ * @end_at: to plan the moves of a simulated run again, ->ended_at of the
+ * simulated run; otherwise 0.  @dry, @quiet and errors: as e4l_compact_dirs().
  */
 errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 			     bool dry, bool quiet, uint64_t end_at,

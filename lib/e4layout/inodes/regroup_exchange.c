@@ -15,10 +15,10 @@
  * Files with several names are not moved, because a move would have to save
  * blocks in all of their directories.
  *
- * The gain over windows, measured with 4224 inodes in 64 directories whose
- * files were created alternately: with 109 free inodes, windows reduce 4106
- * inode-table blocks to 3670, and exchanges to 1034.  With 445 free inodes,
- * windows reach the minimum.
+ * Example: 4224 inodes are in 64 directories whose files were created
+ * alternately, and use 4106 inode-table blocks.  With 109 free inodes, windows
+ * reduce the number of blocks to 3670, and exchanges to 1034.  With 445 free
+ * inodes, windows reach the minimum.
  */
 #include "config.h"
 #include <errno.h>
@@ -31,8 +31,8 @@
 #include "windows.h"
 
 /*
- * Bytes of memory per inode: a member, a cell, a flow, and an input move and 52
- * bytes for trails.c.
+ * Bytes of memory per inode: one member, one cell, one flow, one input move,
+ * and 52 bytes of trails.c.
  */
 #define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \
 			 sizeof(struct flow) + \
@@ -159,8 +159,9 @@ static bool lacks_room(const struct regroup *r, uint32_t dir)
 }
 
 /*
- * Called when the memory limit is reached while the members of @dir are listed.
- * Drops the members of @dir, and skips @dir and all later directories.
+ * Drops the members of @dir, and skips @dir and all later directories.  Call
+ * this function if the memory limit is reached while the members of @dir are
+ * listed.
  */
 static void drop_rest(struct e4l_exchange *x, uint32_t dir)
 {
@@ -261,7 +262,7 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 
 /* Cells whose quota exceeds their count, by directory. */
 struct wanting {
-	uint32_t *first; /* per directory: index of its next entry in @cell */
+	uint32_t *first; /* per directory: index in @cell of its next entry */
 	uint32_t *cell;
 };
 
@@ -270,7 +271,7 @@ static uint32_t lacks(const struct e4l_cell *cell)
 	return cell->quota > cell->count ? cell->quota - cell->count : 0;
 }
 
-/* Lists each cell as many times as it lacks inodes. */
+/* Lists each cell as many times as the cell lacks inodes. */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
 	const struct e4l_quotas *q = &x->q;
@@ -300,8 +301,8 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 }
 
 /*
- * If a cell has more members than its quota, plans to move its last members to
- * cells that lack members.
+ * If a cell has more members than its quota, plans moves of the last members of
+ * the cell to cells that lack members.
  */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)
@@ -427,9 +428,9 @@ static ext2_ino_t free_in(const struct e4l_exchange *x, uint32_t nr)
 }
 
 /*
- * Returns a free inode number for temporary use, in any block; 0 if no inode is
- * free.  A cycle of moves does not change the number of free inodes, so every
- * cycle can use such a number.
+ * Returns a free inode number for temporary use, in any block.  If no inode is
+ * free, returns 0.  A cycle of moves does not change the number of free inodes,
+ * so a free number for every cycle remains.
  */
 static ext2_ino_t find_place(struct e4l_exchange *x)
 {
@@ -466,7 +467,8 @@ static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
 }
 
 /*
- * Returns the inode number to which a step moves an inode; 0 if none is free.
+ * Returns the inode number to which a step moves an inode.  If no inode number
+ * is free, returns 0.
  */
 static ext2_ino_t place_for(struct e4l_exchange *x, enum e4l_trail_kind kind,
 			    uint32_t block)
@@ -494,7 +496,7 @@ static errcode_t add_step(struct e4l_exchange *x,
 }
 
 /*
- * Whether the current group of moves ends here; a run may be stopped between
+ * Whether the current group of moves ends here.  A run may be stopped between
  * groups.
  */
 static bool ends_group(const struct e4l_exchange *x, const struct group *last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regroup_plan: plans which inodes move where; see regroup.c. */
+/* regroup_plan: plans the moves of inodes; see regroup.c. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 #define MAX_ROUNDS	8
 /*
- * Limit for reading other directories that contain hard links to a directory's
- * files: the number of these directories, and the sum of their blocks per block
- * of the directory.
+ * Limits for reading other directories with hard links to the files of a
+ * directory: MAX_OTHERS directories, and MAX_OTHERS blocks per block of the
+ * directory.
  */
 #define MAX_OTHERS	64
-/* Runs of free inodes are counted up to MANY. */
+/* Runs of more than MANY free inodes count as unlimited. */
 #define MANY		256
 
 /* ---------------------------------------------------- planned inode numbers */
@@ -67,7 +67,7 @@ static void set_number(struct regroup *r, ext2_ino_t from, ext2_ino_t to)
 	r->n_renamed++;
 }
 
-/* @from must be the number that was set last. */
+/* Reverts the last call of set_number(), which must have set @from. */
 static void unset_number(struct regroup *r, ext2_ino_t from)
 {
 	*renamed_slot(r, from) = (struct renamed) { 0 };
@@ -244,9 +244,10 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 }
 
 /*
- * Sorts blocks: first blocks with fixed members, then blocks that satisfy
- * is_good(); among these, blocks with the most members and free inodes come
- * first, then blocks with the most members.
+ * Sorts blocks: first blocks with fixed members, and then blocks that satisfy
+ * is_good().  In each class, blocks with more space for members (members and
+ * free inodes) come first.  Of blocks with equal space, the block with more
+ * members comes first.
  */
 static int by_worth(const void *va, const void *vb)
 {
@@ -276,8 +277,8 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Returns the length of the run of free inodes that contains @ino; UINT32_MAX
- * if the length is MANY or more.
+ * Returns the length of the run of free inodes that contains @ino.  If the
+ * length is MANY or more, returns UINT32_MAX.
  */
 static uint32_t free_beside(const struct regroup *r, ext2_ino_t ino)
 {
@@ -354,7 +355,7 @@ static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 /*
  * Searches all groups, from the directory's group on, for a window of @n
  * inodes.  In each group, windows that Linux reads with the fewest requests
- * come first.  Returns 0 if there is no window.
+ * come first.  If there is no window, returns 0.
  */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
@@ -375,9 +376,9 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * Of the blocks from index @first on that can hold @n inodes, returns the block
- * with the most members.  Returns NULL if there is no such block, and always
- * except in thrifty mode.
+ * In thrifty mode, returns the block with the most members among the blocks
+ * from index @first on that can hold @n inodes.  If there is no such block, or
+ * without thrifty mode, returns NULL.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -393,8 +394,8 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 }
 
 /*
- * Returns the first block, from index @first on, that is not kept, or NULL if
- * all are kept.
+ * Returns the first block, from index @first on, that is not kept.  If all
+ * blocks are kept, returns NULL.
  */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {
@@ -424,8 +425,8 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 
 /*
  * Reserves targets for @left more inodes, in windows if possible; otherwise in
- * the directory's blocks from index @first on.  Sets *@enough to false if too
- * few inodes are free.
+ * the directory's blocks from index @first on.  If too few inodes are free,
+ * sets *@enough to false.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
@@ -457,8 +458,9 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * Returns how many of the directory's blocks, from index @first on, are needed
- * to hold @left inodes; SIZE_MAX if all of them together are too small.
+ * Returns the number of the directory's blocks, from index @first on, that are
+ * needed to hold @left inodes.  If all these blocks together are too small,
+ * returns SIZE_MAX.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
@@ -471,7 +473,7 @@ static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 
 /*
  * Chooses the blocks to keep, and reserves targets for the members in other
- * blocks.  Sets *@enough to false if too few inodes are free.
+ * blocks.  If too few inodes are free, sets *@enough to false.
  */
 static errcode_t choose(struct regroup *r, bool *enough)
 {
@@ -606,8 +608,8 @@ struct other {
 };
 
 /*
- * Lists the other directories that contain names of moving files.  Returns
- * false if these directories exceed the limit MAX_OTHERS.
+ * Lists the other directories that contain names of moving files.  If these
+ * directories exceed the limits of MAX_OTHERS, returns false.
  */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {
@@ -638,9 +640,9 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 }
 
 /*
- * Sets *@fair to true if no other directory needs more blocks after the moves;
- * to false if one does, or if too many blocks would have to be read.  If *@fair
- * is true, *@saved is the number of blocks that other directories save.
+ * Sets *@fair to whether every other directory needs no more blocks after the
+ * moves.  If too many blocks would have to be read, sets *@fair to false.  If
+ * *@fair is true, *@saved is the number of blocks that other directories save.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
@@ -730,8 +732,8 @@ static enum e4l_skip why_nothing(const struct regroup *r)
 }
 
 /*
- * Plans the moves of the current directory.  Sets *@why to E4L_SKIP_NONE if
- * moves were added to the plan, otherwise to the reason why not.
+ * Plans the moves of the current directory.  If moves were added to the plan,
+ * sets *@why to E4L_SKIP_NONE; otherwise, to the reason.
  */
 static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {

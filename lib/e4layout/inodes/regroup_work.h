@@ -70,12 +70,12 @@ struct regroup {
 	/* the plan */
 	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
 	/*
-	 * [group]: the group has no windows of this length or longer.
-	 * narrow[0] refers to all windows, narrow[1] to windows that Linux
-	 * reads with the fewest requests.
+	 * narrow[i][group]: the group has no windows of this length or longer.
+	 * narrow[0] refers to all windows; narrow[1] refers to windows that
+	 * Linux reads with the fewest requests.
 	 */
 	uint32_t *narrow[2];
-	uint32_t narrowest; /* no group has windows of this length */
+	uint32_t narrowest; /* no group has windows of this length or longer */
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
@@ -114,8 +114,8 @@ static inline bool should_stop(const struct regroup *r)
 }
 
 /*
- * Returns the memory limit in bytes.  The plan may use half of it, and names of
- * hard links the other half.
+ * Returns the memory limit in bytes.  The plan may use one half of the limit,
+ * and names of hard links the other half.
  */
 static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 {
@@ -139,7 +139,10 @@ typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
 /* Calls @fn for each entry except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn);
-/* Returns the index of directory @ino; E4L_NO_DIR if @ino is no directory. */
+/*
+ * Returns the index of directory @ino.  If @ino is not a directory, returns
+ * E4L_NO_DIR.
+ */
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino);
 /* Whether a file has several names. */
 bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
@@ -147,7 +150,9 @@ bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
 bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino);
 /* Appends @ino to r->inos. */
 errcode_t e4l_regroup_add_ino(struct regroup *r, ext2_ino_t ino);
-/* Reads all directories.  E4L_ET_INTERRUPTED: stop() returned true. */
+/*
+ * Reads all directories.  If stop() returns true, returns E4L_ET_INTERRUPTED.
+ */
 errcode_t e4l_regroup_learn_names(struct regroup *r);
 
 /* -------------------------------------------------------- regroup_plan.c */
@@ -169,8 +174,8 @@ ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
  */
 uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
 /*
- * Returns the reason why a directory's own inode must not move, or
- * E4L_SKIP_NONE if it may move.
+ * Returns the reason why a directory's own inode must not move.  If the inode
+ * may move, returns E4L_SKIP_NONE.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /* Whether a directory could need fewer blocks if more inodes were free. */

@@ -4,9 +4,10 @@
  *
  *  1. every entry that refers to the inode, in any directory, gets the new
  *     number; the number of such entries must equal the link count;
- *  2. for a directory, "." and the ".." of its subdirectories change as well,
- *     and all its blocks get checksums that are seeded with the new number;
- *  3. the blocks of the inode's extent tree get new checksums as well;
+ *  2. for a directory, "." and the ".." of its subdirectories also change, and
+ *     all blocks of the directory get checksums that are seeded with the new
+ *     number;
+ *  3. the blocks of the inode's extent tree get new checksums;
  *  4. the inode's bytes move, and bitmaps and descriptors are updated.
  *
  * The transaction is consistent after each move: the next move may change the
@@ -25,7 +26,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/read/scan.h"
 
-/* Two blocks each of inode tables, bitmaps and descriptors. */
+/* A move changes two blocks each of inode tables, bitmaps and descriptors. */
 #define MOVE_BLOCKS 6
 
 struct e4l_renumber {
@@ -98,8 +99,8 @@ static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 }
 
 /*
- * Replaces the old inode number by the new one in the entries of @w, and adds
- * the number of replaced entries to *@found.
+ * Replaces the old inode number by the new number in the entries of @w, and
+ * adds the number of replaced entries to *@found.
  */
 static errcode_t rename_entries(struct e4l_renumber *r, struct e4l_dir_walk *w,
 				uint32_t *found)
@@ -209,8 +210,8 @@ static errcode_t rename_file(struct e4l_renumber *r)
 /* ----------------------------------------------------------- 2. directories */
 
 /*
- * Replaces the old inode number by the new one in a directory's first block: in
- * ".." if @parent is true, otherwise in ".".
+ * Replaces the old inode number by the new number in a directory's first block:
+ * in ".." if @parent is true, otherwise in ".".
  */
 static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 {

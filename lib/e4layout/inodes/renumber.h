@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * renumber: moves inodes to new numbers; many moves share one transaction.  All
- * references to the inode and all checksums that depend on its number change as
- * well.  No other code changes an inode's number.
+ * renumber: moves inodes to new numbers; many moves share one transaction.  A
+ * move also changes all references to the inode, and all checksums that depend
+ * on its number.  No other code changes an inode's number.
  */
 #ifndef E4L_RENUMBER_H
 #define E4L_RENUMBER_H
@@ -46,8 +46,8 @@ struct e4l_name_graph {
 const uint32_t *e4l_children_of(const struct e4l_name_graph *g, uint32_t dir,
 				size_t *n);
 /*
- * Returns the names of @ino, and sets *@n to their number; 0 if the file has
- * only one name.
+ * Returns the names of @ino, and sets *@n to their number.  If the file has
+ * only one name, sets *@n to 0.
  */
 const struct e4l_name *e4l_names_of(const struct e4l_name_graph *g,
 				    ext2_ino_t ino, size_t *n);
@@ -71,8 +71,8 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 struct e4l_renumber;
 
 /*
- * @j and @g are borrowed until e4l_renumber_close().  A move of a directory
- * updates its inode number in @g.
+ * Prepares to move inodes.  @j and @g are borrowed until e4l_renumber_close().
+ * A move of a directory updates its inode number in @g.
  */
 errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 			    struct e4l_name_graph *g,

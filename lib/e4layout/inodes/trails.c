@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Moves are edges between blocks.  A trail, walked from its end, is a sequence
- * of moves: the first inode moves to a free inode number, and each other inode
- * moves to the number that the previous inode has left.
+ * Moves are edges between blocks.  A trail is a sequence of moves, in the
+ * reverse order of the edges.  The first inode moves to a free inode number;
+ * each other inode moves to the number that the previous inode has left.
  *
- * A block with more arrivals than departures has free inodes, where trails
- * begin.  In a block with more departures than arrivals, trails end, as many as
- * there are additional departures.  With an edge from each beginning to a pool,
- * and an edge from the pool to each end, every block has as many arrivals as
- * departures, so that each connected component is one closed trail
- * (Hierholzer).  The trail through the pool comes first.  Each other trail
- * begins in a block with a spare free inode.  If there is none, one of the
- * trail's inodes first moves away temporarily.
+ * A block with more arrivals than departures must have free inodes; trails
+ * begin in such a block.  Trails end in a block with more departures than
+ * arrivals.  An additional edge connects each beginning to a pool, and each end
+ * gets an edge from the pool.  Every block then has as many arrivals as
+ * departures, so each connected component is one closed trail (Hierholzer).
+ *
+ * The trail through the pool comes first.  Each other trail begins in a block
+ * with a spare free inode.  If no block of the trail has a spare free inode,
+ * one inode of the trail first moves to a temporary number.
  */
 #include "config.h"
 #include "trails.h"
@@ -32,7 +33,7 @@ struct trails {
 	uint32_t *next;			/* per destination: first unused move */
 	int32_t *excess; /* per block: arrivals - departures - pool edges */
 	uint32_t *vacant;	/* per block: free inodes after all moves */
-	uint32_t begin;	/* no block before this one has excess > 0 */
+	uint32_t begin;	/* no block with a lower index has excess > 0 */
 	struct stop *stack;
 	uint32_t *way;			/* one trail, in reverse order */
 	size_t n_way;
@@ -42,7 +43,7 @@ struct trails {
 
 /*
  * Follows an unused move or pool edge that ends in @block back to its start.
- * Returns false if there is none.
+ * If all moves and edges are used, returns false.
  */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {
@@ -115,9 +116,9 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * Returns the index of the move with which a closed trail should begin.  Sets
- * *@away to true if no block of the trail has a free inode, so that the inode
- * of the last move must first move to a temporary number.
+ * Returns the index of the move with which a closed trail should begin.  If no
+ * block of the trail has a free inode, sets *@away to true: the inode of the
+ * last move must first move to a temporary number.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

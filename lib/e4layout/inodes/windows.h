@@ -42,9 +42,9 @@ static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 
 /*
  * Returns the first inode of the first window of @n inodes that are free in
- * @map and lie in [@first, @end), a range within one group.  Returns 0 if there
- * is no such window.  If @ahead is true, considers only windows that Linux
- * reads with the fewest requests.
+ * @map.  The window lies in [@first, @end), a range within one group.  If
+ * @ahead is true, considers only windows that Linux reads with the fewest
+ * requests.  If there is no window, returns 0.
  */
 ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
 			    ext2_ino_t first, uint64_t end, uint32_t n,
