@@ -337,8 +337,8 @@ bool do_journal(struct shell *s, int argc, const char *const *argv)
 		return false;
 	}
 	if (e4l_has_external_journal(s->target.fs->super)) {
-		say("journal: %s: the journal is on another device: use "
-		    "logdump -f",
+		say("journal: %s: the journal is on another device: run "
+		    "logdump -f JOURNAL-DEVICE",
 		    s->name);
 		return false;
 	}

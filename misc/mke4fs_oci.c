@@ -288,7 +288,8 @@ static bool load_manifest_of(struct oci *o, const struct descriptor *d)
 	layers = json_object_get(json, "layers");
 	if (!json_is_array(layers) ||
 	    json_array_size(layers) > MAX_OCI_LAYERS) {
-		refuse(o, "manifest", "no layers, or more than 4096");
+		refuse(o, "manifest", "no list of layers, or more than 4096 "
+				      "layers");
 		goto out;
 	}
 	if (!read_descriptor(o, "manifest", json_object_get(json, "config"),

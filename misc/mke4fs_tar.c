@@ -332,7 +332,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	errcode_t err = e4l_layer_link(r->l->t, r->l->path, target, &id);
 
 	if (err == E4L_ET_NO_TARGET) {
-		say("%s: %s: a hard link to %s, which does not exist",
+		say("%s: %s: the target of the hard link, %s, does not exist",
 		    r->l->name, r->l->path, target);
 		return false;
 	}
@@ -343,8 +343,8 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 		err = e.size ? e4l_tree_set_content(r->l->t, id, &e) : 0;
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
-		return complain(r->l,
-			"a hard link to a directory or a reserved file");
+		return complain(r->l, "the target of the hard link is a "
+				"directory or a reserved file");
 	return !err || complain_tree(r->l, err);
 }
 
@@ -638,9 +638,9 @@ static bool take_zip(struct tar *r, const struct stat *st)
 	bool done;
 
 	if (!zip_is_whole(r->fd, st->st_size))
-		return complain(r->l, "has data after the zip archive, or "
-				      "another archive before it: unpack it, "
-				      "and give the directory to -d");
+		return complain(r->l, "contains data before or after the zip "
+				      "archive: unpack the archive, and give "
+				      "the directory to -d");
 	r->most_bytes = r->l->c->max_bytes;
 	if (!r->most_bytes)
 		r->most_bytes = ZIP_FREE_BYTES + st->st_size * ZIP_RATIO;
@@ -714,7 +714,7 @@ static void warn_of_old(const struct tar *r)
 
 	if (sizeof(time_t) < sizeof(int64_t) && r->n_old)
 		say("%s: libarchive has 32-bit times on this system: %s %s a "
-		    "time before 1970, and may have a time after 2038-01-19 in "
+		    "time before 1970, which may be a time after 2038-01-19 in "
 		    "the archive", r->l->name, units_count(r->n_old, n),
 		    r->n_old == 1 ? "file has" : "files have");
 }
@@ -728,8 +728,8 @@ static bool keeps_all(const struct load *l)
 {
 	if (l->is_layer || !e4l_layer_check(l->t))
 		return true;
-	say("%s: %s: a later member of the archive is a file in place of the "
-	    "directory", l->name, e4l_tree_where(l->t));
+	say("%s: %s: a later member would replace this directory and its "
+	    "files by a file", l->name, e4l_tree_where(l->t));
 	return false;
 }
 

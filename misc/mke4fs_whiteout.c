@@ -63,7 +63,7 @@ bool whiteout_take(const struct load *l)
 	name += strlen(WHITEOUT);
 	if (!opaque && (!*name || *name == '/' ||
 			(*name == '.' && (!name[1] || name[1] == '/'))))
-		return complain(l, "a whiteout without a file name");
+		return complain(l, "the whiteout has no file name");
 	if (asprintf(&path, "%.*s%s", (int)len, l->path,
 		     opaque ? "" : name) < 0)
 		return complain(l, "out of memory");

@@ -70,14 +70,14 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				      "policy" },
 	[E4L_SKIP_EVM] = { "evm", "the security.evm signature includes "
 			   "the inode number" },
-	[E4L_SKIP_OVERLAY] = { "overlay", "referenced by overlayfs by inode "
+	[E4L_SKIP_OVERLAY] = { "overlay", "overlayfs refers to the inode "
 			       "number", "--renumber-anyway" },
 	[E4L_SKIP_XATTR_INODES] = { "xattr-inodes", "an attribute inode "
 				    "refers to the inode number" },
 	[E4L_SKIP_NO_INODES] = { "no-free-inodes", "no free inodes are close "
 				 "enough together" },
 	[E4L_SKIP_NOT_WORTH] = { "not-worth",
-		"too many inodes would be renumbered for the gain" },
+		"the gain is too small for the number of inodes to renumber" },
 	[E4L_SKIP_LINKS] = { "links", "other directories have hard links to "
 			     "the files" },
 	[E4L_SKIP_INODES_FULL] = { "inodes-full", "no inode is free, and "

@@ -26,8 +26,8 @@ static void say_undo_error(const struct target *t)
 	const char *undo = t->undo->file;
 
 	if (undo_guard_changed())
-		say("%s: cannot write the undo file %s: %s; the run stopped "
-		    "there: to undo the changes already made, run e2undo %s "
+		say("%s: cannot write the undo file %s: %s; the run was "
+		    "stopped: to undo the changes already made, run e2undo %s "
 		    "%s, and then e2fsck -fy %s", t->name, undo, why,
 		    undo_guard_word(), t->e2fs_words, t->e2fs_words);
 	else

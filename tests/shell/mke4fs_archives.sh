@@ -126,7 +126,7 @@ for names in 'd/ d/f d' 'd/f d' 'd/sub/ d' 'x/ d/e/f d/e'; do
 	members a.tar $names
 	mustfail 1 "$mke4fs" -q -d a.tar img
 	one_sentence mke4fs
-	says 'a.tar: d/(f|sub|e/f): a later member .* in place of the directory'
+	says 'a.tar: d/(f|sub|e/f): a later member .* replace this directory'
 	check "$mke4fs" -q -d layer:a.tar img
 	rm img
 done

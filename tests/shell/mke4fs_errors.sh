@@ -53,8 +53,8 @@ mustfail 1 "$mke4fs" -F -d "$work/src" "$work/disk"
 [ "$(sha256sum <"$work/disk")" = "$sum" ] || fail "the device was changed"
 
 # unsupported filesystems
-refuse 'without extents' -t ext2 -d "$work/src" "$work/img" 16M
-refuse 'with casefold' -O casefold -E encoding=utf8 -d "$work/src" \
+refuse 'only into a filesystem with extents' -t ext2 -d "$work/src" "$work/img" 16M
+refuse 'without casefold' -O casefold -E encoding=utf8 -d "$work/src" \
 	"$work/img" 16M
 mustfail 1 "$mke4fs" -O nonsense -d "$work/src" "$work/img" 16M
 says 'mke2fs failed'
@@ -114,12 +114,12 @@ refuse 'a/../../b: a path contains \.\.' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
-refuse 'b: a hard link to a, which does not exist' -d "$work/a.tar" "$work/img"
+refuse 'b: the target of the hard link, a, does not exist' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.DIRTYPE)
 add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
-refuse 'b: a hard link to a directory or a reserved file' -d "$work/a.tar" "$work/img"
+refuse 'b: the target of the hard link is a directory or a reserved file' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.SYMTYPE, linkname="/etc")
 add("a/b", b"2")

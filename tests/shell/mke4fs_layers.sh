@@ -160,8 +160,8 @@ refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source
 	-d usr.tar -d layer:out.tar
 refuse 'layer:round.tar: loop/a: too many symbolic links in the path' \
 	-d usr.tar -d layer:round.tar
-refuse 'd/.wh.: a whiteout without a file name' -d layer:empty-name.tar
-refuse 'd/.wh..: a whiteout without a file name' -d layer:dot-name.tar
+refuse 'd/.wh.: the whiteout has no file name' -d layer:empty-name.tar
+refuse 'd/.wh..: the whiteout has no file name' -d layer:dot-name.tar
 refuse 'root.tar: \.: the root must be a directory' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 

@@ -285,7 +285,7 @@ EOT
 broken 'a descriptor has no size' <<'EOT'
 index(manifest([dict(one, size=-1)]))
 EOT
-broken 'manifest: no layers' <<'EOT'
+broken 'manifest: no list of layers' <<'EOT'
 index(blob({"config": config()}, OCI + "manifest.v1+json"))
 EOT
 broken 'config: the media type .* is not supported' <<'EOT'
@@ -313,7 +313,7 @@ EOT
 broken 'layer 1: a/../b: a path contains ..' <<'EOT'
 index(manifest([layer(("a/../b", b""))]))
 EOT
-broken 'layer 2: b: a hard link to a, which does not exist' <<'EOT'
+broken 'layer 2: b: the target of the hard link, a, does not exist' <<'EOT'
 index(manifest([one, layer(("b", "a"))]))
 EOT
 broken 'longer than 255' <<'EOT'

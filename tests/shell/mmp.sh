@@ -71,7 +71,7 @@ if is_root && mount -t tmpfs -o size=64K none "$work/small"; then
 	fresh
 	ends 1 "$e4repack" -z "$work/small/undo" "$img"
 	says "undo file $work/small/undo: No space left"
-	grep -q "the run stopped there" "$err" ||
+	grep -q "the run was stopped" "$err" ||
 		[ ! -e "$work/small/undo" ] ||
 		fail "nothing changed, a file left"
 fi
