@@ -11,9 +11,9 @@
  *  2. A file: the inode comes from the directory's own window.  The own window
  *     is remembered from an earlier file, or found from the entries near the
  *     new name, or from the directory's inode.  If the own window has no free
- *     inode, the inode comes from the group's shared window.  But if other directories
- *     of the group have got a file in between more than once, the inode comes
- *     from a new own window of twice the size.
+ *     inode, the inode comes from the group's shared window.  But if other
+ *     directories of the group have got a file in between more than once, the
+ *     inode comes from a new own window of twice the size.
  *  3. If no window has a free inode: the first free inode, beginning with
  *     Orlov's group for a directory, and with the group of find_group_other()
  *     for a file.
@@ -791,7 +791,7 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 
 /*
  * Whether windows are shared, and no other directory of @group got a file since
- * the last mkdir or since the last file of @dir.  Records that @dir gets a file.
+ * the last mkdir or since the last file of @dir.  Records the new file of @dir.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {

@@ -50,7 +50,7 @@ static bool next_component(struct way *w)
 	return true;
 }
 
-/* Whether only slashes and "." components follow. */
+/* Whether the rest of the path has only slashes and "." components. */
 static bool is_last(const struct way *w)
 {
 	const char *at = w->rest;
@@ -117,9 +117,9 @@ static errcode_t step_up(struct way *w)
 }
 
 /*
- * Resolves @path.  If @whole is true, resolves all components; otherwise, all
- * except the last, whose name is then w->name.  If @path has no such last
- * component, w->name is NULL.
+ * Resolves @path.  If @whole is true, resolves all components.  Otherwise, does
+ * not resolve the last component, and sets w->name to its name.  If @path has
+ * no last component, such as "/", w->name is NULL.
  */
 static errcode_t go(struct way *w, const char *path, bool whole)
 {
@@ -251,7 +251,7 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 }
 
 /* Marks of an entry at the end of a layer. */
-#define HIDDEN	0x1	/* by a whiteout, or because its directory is hidden */
+#define HIDDEN	0x1	/* hidden by a whiteout, or with its directory */
 #define EMPTIED	0x2	/* an opaque directory */
 #define NEEDED	0x4	/* a directory with entries of the layer below it */
 

@@ -24,11 +24,11 @@ struct e4l_layer {
 
 /*
  * Begins a layer: added entries replace entries of earlier layers with the same
- * path.  If a directory replaces a directory, the entries below it stay.  No
- * layer can begin after the tree has been planned.
+ * path.  If a directory replaces a directory, the entries below the directory
+ * stay.  No layer can begin after the tree has been planned.
  *
- * Paths of the functions below are relative to the layer's directory; a leading
- * "/" and "." components are ignored.  A symbolic link before the last
+ * Paths of all e4l_layer functions are relative to the layer's directory; a
+ * leading "/" and "." components are ignored.  A symbolic link before the last
  * component is followed inside the tree, as in a process whose root is the
  * tree.  Functions that add entries create missing directories of the path.
  *
@@ -40,8 +40,7 @@ errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer);
 
 /*
  * Ends the layer: its whiteouts take effect on entries of earlier layers.
- * Beginning another layer, and planning, end the current layer as well.
- * Errors: ENOMEM.
+ * e4l_layer_begin() and planning also end the current layer.  Errors: ENOMEM.
  */
 errcode_t e4l_layer_end(struct e4l_tree *t);
 
@@ -51,7 +50,9 @@ errcode_t e4l_layer_end(struct e4l_tree *t);
  */
 errcode_t e4l_layer_open_dir(struct e4l_tree *t, const char *path);
 
-/* Sets *@id to the entry at @path, or to 0 if no entry has this path. */
+/*
+ * Sets *@id to the entry at @path.  If no entry has this path, sets *@id to 0.
+ */
 errcode_t e4l_layer_find(struct e4l_tree *t, const char *path, uint32_t *id);
 
 /*
@@ -70,9 +71,9 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);
 
 /*
- * Returns ENOTEMPTY if an entry of the layer is below a directory that a later
- * entry of the layer has replaced; e4l_tree_where() is then the path of the
- * lost entry.  Call before the end of the layer.
+ * Checks for lost entries.  If an entry of the layer is below a directory that
+ * a later entry of the layer has replaced, returns ENOTEMPTY; e4l_tree_where()
+ * is then the path of the lost entry.  Call before the end of the layer.
  */
 errcode_t e4l_layer_check(struct e4l_tree *t);
 

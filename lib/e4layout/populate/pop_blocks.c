@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Assigns blocks.  Each item takes the first free extent that can hold all of
- * it, so that items are on disk in the order of the calls; only small items may
- * fill the ends of earlier free extents.  An item is split only if it is larger
- * than every free extent, and then into the fewest parts.
+ * Assigns blocks.  Each item takes the first free extent that can hold the
+ * whole item, so that items are on disk in the order of the calls.  Only small
+ * items may fill the ends of earlier free extents.  If an item is larger than
+ * every free extent, the item is split into the fewest parts.
  */
 #include "config.h"
 #include <errno.h>
@@ -73,9 +73,9 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p)
 
 /*
  * Takes @len blocks, rounded up to clusters, from the first free extent that is
- * large enough.  If none is large enough, takes the largest free extent.  Sets
- * *@pblk to the first block.  Returns the number of blocks taken; 0 if no block
- * is free.
+ * large enough.  If no free extent is large enough, takes the largest free
+ * extent.  Sets *@pblk to the first block.  Returns the number of blocks taken;
+ * 0: no block is free.
  */
 static uint64_t take(struct e4l_populate *p, uint64_t len, uint64_t *pblk)
 {
@@ -113,8 +113,9 @@ static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
 }
 
 /*
- * Assigns @len contiguous blocks to one item, and sets *@pblk to the first.  If
- * there is not enough space, adds no item: p->wanted then exceeds p->taken.
+ * Assigns @len contiguous blocks to one item, and sets *@pblk to the first
+ * block. If there is not enough space, adds no item: p->wanted then exceeds
+ * p->taken.
  */
 static errcode_t place(struct e4l_populate *p, enum item_kind kind,
 		       uint32_t len, uint32_t ref, uint64_t *pblk)
@@ -165,8 +166,8 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
 		/*
-		 * A block that two stretches share is written if one of them
-		 * is.
+		 * A block that a written stretch and an unwritten stretch share
+		 * is written.
 		 */
 		if (last && first < done && last->unwritten &&
 		    !stretch->unwritten && --last->len == 0) {
@@ -222,13 +223,13 @@ struct supply {
 	uint64_t pblk, len;	/* the current free extent */
 	/* last supplied logical cluster, plus 1 */
 	uint64_t cluster;
-	uint64_t at;		/* first physical block of this cluster */
+	uint64_t at;	/* first physical block of the last supplied cluster */
 };
 
 /*
  * Assigns physical blocks to the beginning of a run, and sets *@pblk to the
- * first.  Returns the number of blocks, which are contiguous on disk; 0 if
- * there is no space.
+ * first block.  Returns the number of blocks, which are contiguous on disk.  If
+ * there is no space, returns 0.
  */
 static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 		       uint32_t len, uint64_t *pblk)
@@ -311,8 +312,8 @@ out:
 }
 
 /*
- * Whether the unwritten run @i of @map lies between written runs and is so
- * short that writing its zeroes costs less than a separate write.
+ * Whether the unwritten run @i of @map lies between written runs and is short.
+ * Writing the zeroes of a short run costs less than a separate write.
  */
 static bool is_bridge(const struct e4l_populate *p, const struct map *map,
 		      uint32_t i)
@@ -358,9 +359,9 @@ static bool fits_root(uint64_t len)
 /* -------------------------------------------------------------------- items */
 
 /*
- * Assigns blocks to the content of @id: contiguous blocks if one free extent is
- * large enough and the extents fit in the inode; otherwise several runs, with a
- * map.
+ * Assigns blocks to the content of @id.  If one free extent is large enough,
+ * and the extents fit in the inode, assigns contiguous blocks.  Otherwise,
+ * assigns several runs, with a map.
  */
 static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
 			     uint32_t id)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The plan: the order of all items, and the inode numbers.  The plan depends
- * only on the names, sizes and attributes in the tree.  The same tree results
- * in the same image, whatever the order in which the source was read.
+ * only on the names, sizes and attributes in the tree.  The order in which the
+ * source was read does not affect the image.
  */
 #include "config.h"
 #include <errno.h>
@@ -93,8 +93,8 @@ static errcode_t list_children(struct e4l_populate *p)
 }
 
 /*
- * Sorts the children of @dir.  @c is a buffer for dir->n_child elements.  Fails
- * if two children have the same name.
+ * Sorts the children of @dir.  @c is a buffer for dir->n_child elements.  If
+ * two children have the same name, fails.
  */
 static errcode_t sort_dir(struct e4l_populate *p, const struct node *dir,
 			  struct child *c)
@@ -293,7 +293,7 @@ static bool needs_ino(const struct node *n)
 	return stands(n) && !n->ino;
 }
 
-/* Assigns an inode to node @id alone, unless the node needs none. */
+/* If node @id needs an inode of its own, assigns one inode. */
 static errcode_t assign_one(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t id)
 {
@@ -331,8 +331,8 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 /*
  * Counts the inodes that an image needs if each directory and its files have
  * windows of their own.  With E4L_WINDOW_EXACT, a directory and its files use
- * the shortest sufficient gap at the end of a partly used block; if there is no
- * such gap, they use new blocks.
+ * the shortest sufficient gap at the end of a partly used block.  If no gap is
+ * sufficient, the directory and its files use new blocks.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {

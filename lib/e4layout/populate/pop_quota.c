@@ -102,7 +102,7 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 }
 
 /*
- * Finds the offset of the tree reference for the block of @id's entry; creates
+ * Finds the offset of the tree reference for the block of @id's entry.  Creates
  * missing tree blocks.
  */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
@@ -190,8 +190,8 @@ static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 }
 
 /*
- * Sets the content of the quota inode @ino to @f, and frees its old blocks.
- * The plan takes ownership of f->bytes.
+ * Sets the content of the quota inode @ino to @f, and frees the inode's old
+ * blocks.  The plan takes ownership of f->bytes.
  */
 static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 			     struct file *f)

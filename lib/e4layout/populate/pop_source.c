@@ -198,8 +198,8 @@ static size_t request_length(const struct e4l_source *s,
 }
 
 /*
- * Reads @n nearby ranges with one call.  Returns false if the read failed or
- * was short.
+ * Reads @n nearby ranges with one call.  If the read fails or is short, returns
+ * false.
  */
 static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 			 size_t n)

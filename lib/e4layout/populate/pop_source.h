@@ -23,8 +23,8 @@ struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
 	/*
-	 * node of the directory that is open as dir_fd; UINT32_MAX if that
-	 * directory has no node; 0 if no directory is open
+	 * node of the directory that is open as dir_fd; UINT32_MAX: the open
+	 * directory has no node; 0: no directory is open
 	 */
 	uint32_t dir;
 	uint16_t dir_source;	/* source of the directory */
@@ -34,8 +34,8 @@ struct e4l_source {
 };
 
 /*
- * Returns the sizes of reads that suit the devices from which content of @t is
- * read by position.
+ * Returns sizes of reads for content of @t that is read by position.  The sizes
+ * suit the devices that have the content.
  */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 

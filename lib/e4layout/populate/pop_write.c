@@ -30,7 +30,7 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* a batch uses as much memory as this number of threads that fill parts */
+/* a batch uses as much memory as BATCH_THREADS threads that fill parts */
 #define BATCH_THREADS	8
 
 struct chunk {
@@ -309,8 +309,8 @@ static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 }
 
 /*
- * Takes the next part.  If no chunk is free, waits for one.  Returns false if
- * no parts are left or writing has failed.
+ * Takes the next part.  If no chunk is free, waits for a free chunk.  If no
+ * parts are left, or if writing has failed, returns false.
  */
 static bool next_part(struct writing *w, struct part *part)
 {
@@ -388,7 +388,7 @@ static void account(struct writing *w, const struct chunk *c)
 }
 
 /*
- * Writes a filled chunk, unless there was an error.  Releases the lock while
+ * If there was no error, writes a filled chunk.  Releases the lock while
  * writing.
  */
 static void finish_chunk(struct writing *w, const struct chunk *c)
@@ -446,8 +446,8 @@ static void *write_parts(void *arg)
 /* ------------------------------------------------------------------ batches */
 
 /*
- * Takes as many chunks as fit into the batch.  Returns false if no chunks are
- * left.
+ * Takes as many chunks as fit into the batch.  If no chunks are left, returns
+ * false.
  */
 static bool next_batch(struct writing *w, struct batch *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Extended attributes.  An attribute is stored in the inode if there is space.
- * Otherwise it is stored in a block, which up to 1024 inodes with the same
- * attributes share.  If the block has no space for the value, and the
+ * Otherwise, the attribute is stored in a block; up to 1024 inodes with equal
+ * attributes share the block.  If the block has no space for the value, and the
  * filesystem has ea_inode, the value is stored in an EA inode.  Formats:
  * Documentation/filesystems/ext4/attributes.rst in Linux.
  */
@@ -21,7 +21,10 @@
 
 enum where { IN_INODE, IN_BLOCK, IN_EA_INODE, NOWHERE };
 
-/* Iterates over the attributes of a set, and decides where each is stored. */
+/*
+ * Iterates over the attributes of a set, and decides the location of each
+ * attribute.
+ */
 struct walk {
 	const struct e4l_populate *p;
 	size_t at, end;		/* offsets in xbytes */
@@ -37,8 +40,8 @@ static unsigned int entry_bytes(unsigned int name_len)
 }
 
 /*
- * Returns the number of bytes for entries and values in the inode; 0 if the
- * inode has no attribute area.
+ * Returns the number of bytes for entries and values in the inode.  If the
+ * inode has no attribute area, returns 0.
  */
 static unsigned int inode_space(const struct e4l_populate *p)
 {
@@ -143,7 +146,8 @@ static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 		if (w.where == IN_INODE)
 			x.in_inode = space - w.inode_left;
 		else
-			x.pblk = 1;	/* pop_blocks.c assigns the block */
+			/* pop_blocks.c assigns the block number */
+			x.pblk = 1;
 		if (w.where == IN_EA_INODE)
 			err = add_ea_inode(p, &x, &w);
 		if (w.where == NOWHERE)

@@ -26,12 +26,12 @@
 enum item_kind {
 	ITEM_FILE,		/* ref: node of a file with one run of blocks */
 	ITEM_SEG,		/* ref: index of a struct seg */
-	ITEM_DIR,		/* ref: node */
-	ITEM_SYMLINK,		/* ref: node */
+	ITEM_DIR,		/* ref: node of the directory */
+	ITEM_SYMLINK,		/* ref: node of the symbolic link */
 	ITEM_TREE,		/* ref: map whose extent tree has the blocks */
-	ITEM_XATTR,		/* ref: xplace */
-	ITEM_BLOB,		/* ref: node */
-	ITEM_ITABLE,		/* ref: group */
+	ITEM_XATTR,		/* ref: index of an xplace */
+	ITEM_BLOB,		/* ref: node with NODE_BLOB */
+	ITEM_ITABLE,		/* ref: number of the group */
 };
 
 struct item {
@@ -47,7 +47,7 @@ struct blob {
 	char *owned;		/* to be freed, or NULL */
 };
 
-/* Where an attribute set is stored, for up to 1024 inodes with this set. */
+/* The location of an attribute set, for up to 1024 inodes with the set. */
 struct xplace {
 	uint32_t set;
 	uint32_t refs;
@@ -145,8 +145,9 @@ errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 			   uint32_t len, char *buf);
 /*
- * Stores a directory's entries in @buf, @bytes bytes of an inode, unless @buf
- * is NULL.  Returns false if the entries do not fit.
+ * Stores a directory's entries in the @bytes bytes at @buf, which are part of
+ * an inode.  If @buf is NULL, only tests whether the entries fit.  If the
+ * entries do not fit, returns false.
  */
 bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 			unsigned int bytes);
@@ -168,11 +169,11 @@ errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 			     const char *content, char *buf);
 
 /* pop_xattr.c */
-/* Decides where @id's attributes are stored; may add nodes of EA inodes. */
+/* Decides the location of @id's attributes; may add nodes of EA inodes. */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
 /*
  * Returns the number of bytes for inline data in the inode after i_block, plus
- * 1.  Returns 0 if not even an empty entry for inline data fits.
+ * 1.  If not even an empty entry for inline data fits, returns 0.
  */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);

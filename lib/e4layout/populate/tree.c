@@ -793,7 +793,7 @@ void e4l_tree_free(struct e4l_tree *t)
 	free(t);
 }
 
-/* Index 0 of each array means "none". */
+/* Reserves index 0 of each array, which means "none". */
 static errcode_t reserve_zero(struct e4l_tree *t)
 {
 	if (vec_room(&t->nodes, 2) || vec_room(&t->sources, 1) || vec_room(&t->names, 1) ||

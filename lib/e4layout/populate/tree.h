@@ -168,8 +168,8 @@ int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);
 
 /*
- * Finds or adds the set of @n attributes.  Sets *@set to its index, or to 0 if
- * there are no attributes.
+ * Finds or adds the set of @n attributes.  Sets *@set to the index of the set,
+ * or to 0 if there are no attributes.
  */
 errcode_t e4l_tree_intern(struct e4l_tree *t,
 			  const struct e4l_tree_xattr *attrs,
@@ -210,27 +210,27 @@ errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);
 
 /*
- * Writes the path of @node, relative to the root, to @buf.  Returns false if
- * the path is too long.
+ * Writes the path of @node, relative to the root, to @buf.  If the path is too
+ * long, returns false.
  */
 bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
 		   size_t size);
 
 /*
- * Returns the path of @node, relative to the root, of any length, which must be
- * freed.  Returns NULL if memory is short.
+ * Returns the path of @node, relative to the root, which can have any length.
+ * The caller frees the path.  If memory runs out, returns NULL.
  */
 char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
 
 /*
- * Returns the path of @node in its source, which must be freed.  Returns NULL
- * if memory is short.
+ * Returns the path of @node in its source.  The caller frees the path.  If
+ * memory runs out, returns NULL.
  */
 char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
 
 /*
  * Opens the directory @path below @root; @path may be longer than PATH_MAX, and
- * is modified.  Returns -1 and sets errno on failure.
+ * is modified.  On failure, returns -1 and sets errno.
  */
 int e4l_tree_open_dir(int root, char *path, int flags);
 
@@ -241,9 +241,10 @@ int e4l_tree_open_dir(int root, char *path, int flags);
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 
 /*
- * Sets *@ret to the node that must be changed to change the inode of @id: the
- * node itself or, if the inode has several names, a node in @changed that
- * represents all of them.  Errors: ENOMEM.
+ * Sets *@ret to the node through which the inode of @id must be changed.  If
+ * the inode has one name, *@ret is the node @id.  If the inode has several
+ * names, *@ret is a node in @changed that represents all names.  Errors:
+ * ENOMEM.
  */
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 
@@ -253,7 +254,9 @@ errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
  */
 void e4l_tree_share_changes(struct e4l_tree *t);
 
-/* As e4l_tree_share_changes(), for the name @id only. */
+/*
+ * Copies changed members like e4l_tree_share_changes(), for the name @id only.
+ */
 void e4l_tree_share_change(struct e4l_tree *t, uint32_t id);
 
 /*

@@ -245,7 +245,7 @@ static errcode_t describe(struct walker *me, const char *name,
 
 /*
  * Adds @name to the directory @dir.  If the walk merges layers, replaces an
- * existing entry of this name.
+ * existing entry with the name.
  */
 static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
 			  size_t len, const struct e4l_entry *e, uint32_t *id)
@@ -268,7 +268,8 @@ static errcode_t link_name(struct walk *w, uint32_t dir, const char *name,
 
 /*
  * Adds the entry @name to the directory @dir.  The caller holds the lock.
- * @enters: if the entry is a directory, its content will be added, too.
+ * @enters: if the entry is a directory, the content of the directory will also
+ * be added.
  */
 static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 			    const struct stat *st, const struct e4l_entry *e,
@@ -447,8 +448,8 @@ static bool is_locked(int fd)
 }
 
 /*
- * Lists the names in a directory.  Fails with E4L_ET_LOCKED if the kernel
- * returns encoded names.
+ * Lists the names in a directory.  If the kernel returns encoded names, fails
+ * with E4L_ET_LOCKED.
  */
 static errcode_t list_readable(struct walker *me, int fd)
 {

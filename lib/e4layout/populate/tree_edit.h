@@ -6,24 +6,28 @@
 #include <e4layout/tree.h>
 
 /*
- * Adds the entry @name.  If @parent already has an entry of this name, replaces
- * it.  If both are directories, the entries below the directory stay.  If
- * neither is a directory, only this name changes; other names of the old file
- * stay.  Otherwise, removes the old entry as e4l_tree_remove() does.
+ * Adds the entry @name.  If @parent already has an entry @name, replaces the
+ * old entry:
+ *
+ * - If the old and the new entry are directories, entries below the directory
+ *   stay.
+ * - If neither the old nor the new entry is a directory, only @name changes;
+ *   other names of the old file stay.
+ * - Otherwise, removes the old entry as e4l_tree_remove() does.
  */
 errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Sets *@id to the entry at @path, which begins at the root, or to 0 if there
- * is no such entry.  Symbolic links are not followed.  Errors: ENOMEM.
+ * Sets *@id to the entry at @path, which begins at the root.  If no entry has
+ * the path, sets *@id to 0.  Symbolic links are not followed.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path,
 			     uint32_t *id);
 
 /*
- * Removes a name and all entries below it; the root cannot be removed.  Other
- * names of the same file stay.  Planning renumbers the remaining entries.
+ * Removes a name and all entries below the name; the root cannot be removed.
+ * Other names of the file stay.  Planning renumbers the remaining entries.
  */
 void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
 
@@ -86,14 +90,15 @@ errcode_t e4l_tree_add_flags(struct e4l_tree *t, uint32_t id, uint32_t flags,
 uint32_t e4l_tree_flags(const struct e4l_tree *t, uint32_t id);
 
 /*
- * Returns the next entry after @id that is a regular file; 0 if there is none.
+ * Returns the next entry after @id that is a regular file.  If there are no
+ * more regular files, returns 0.
  */
 uint32_t e4l_tree_next_file(const struct e4l_tree *t, uint32_t id);
 
 /*
  * Reads @len bytes of a regular file from byte @at on, with zeroes for holes
- * and beyond the end of the file.  Errors: errno values, E4L_ET_FILE_SHRANK;
- * e4l_tree_where() is then the path.
+ * and beyond the end of the file.  Errors: errno values, E4L_ET_FILE_SHRANK.
+ * After an error, e4l_tree_where() returns the path.
  */
 errcode_t e4l_tree_read(struct e4l_tree *t, uint32_t id, uint64_t at,
 			size_t len, char *buf);
@@ -116,9 +121,9 @@ errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
 uint32_t e4l_tree_entries(const struct e4l_tree *t);
 
 /*
- * Returns the name of the extended attribute that the last failure concerns;
- * "list" if the names of the attributes could not be read; "" if the failure
- * concerns no attribute.
+ * Returns the name of the extended attribute that the last failure concerns. If
+ * the names of the attributes could not be read, returns "list".  If the
+ * failure concerns no attribute, returns "".
  */
 const char *e4l_tree_attribute(const struct e4l_tree *t);
 

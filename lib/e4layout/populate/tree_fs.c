@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Loads a tree from another ext4 filesystem, including attributes that only
- * ext4 has.  Does not read the content of files; the nodes have its position on
- * the device.
+ * ext4 has.  Does not read the content of files: the nodes have the position of
+ * the content on the device.
  */
 #include "config.h"
 #include <errno.h>
@@ -40,8 +40,8 @@ struct load {
 	uint32_t *known;		/* [inode number]: node, or 0 */
 	const struct e4l_load_damage *damage;
 	/*
-	 * all blocks of the inodes in damage->sharing; a file with such a block
-	 * counts as damaged; NULL without @damage
+	 * All blocks of the inodes in damage->sharing, or NULL without @damage.
+	 * A file with one of these blocks counts as damaged.
 	 */
 	ext2fs_block_bitmap shared;
 	bool noting_shared;
@@ -561,8 +561,8 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/*
-	 * set the feature, because libext2fs reads attributes only if it is
-	 * set; Linux always reads them
+	 * libext2fs reads attributes only if the feature xattr is set; Linux
+	 * always reads them
 	 */
 	ext2fs_set_feature_xattr(e->fs->super);
 	l.known = e4l_array_zalloc(e->fs->super->s_inodes_count + 1ULL,

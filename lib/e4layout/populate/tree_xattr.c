@@ -179,7 +179,7 @@ errcode_t e4l_tree_grow_sets(struct e4l_tree *t)
 
 /*
  * Finds the set that equals the records from @at on.  If the set exists, drops
- * the records; otherwise, adds a set with them.
+ * the records; otherwise, adds a set with the records.
  */
 static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
 {
@@ -483,8 +483,8 @@ static size_t find_acl_entry(const uint8_t *acl, size_t len, uint16_t tag)
 }
 
 /*
- * Changes an ACL in ext4's format like chmod(2): if the ACL has a mask, the
- * group permissions change the mask, otherwise the entry of the owning group.
+ * Changes an ACL in ext4's format like chmod(2).  If the ACL has a mask, the
+ * group permissions change the mask; otherwise, the entry of the owning group.
  */
 static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 {
@@ -507,8 +507,8 @@ static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 }
 
 /*
- * Copies the access ACL in @set to *@acl, which the caller frees.  If there is
- * no ACL, *@acl is NULL.
+ * Copies the access ACL in @set to *@acl, which the caller frees.  If @set has
+ * no access ACL, sets *@acl to NULL.
  */
 static errcode_t copy_acl(const struct e4l_tree *t, const struct xset *set,
 			  uint8_t **acl, size_t *len)

@@ -9,7 +9,7 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-/* extents per reread, unless one file has more */
+/* maximum number of extents per reread, unless one file has more */
 #define REREAD_EXTENTS	(256u << 10)
 
 /* State of the execution of the plan. */
@@ -253,9 +253,9 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 /* ---------------------------------------------- remaining work after a stop */
 
 /*
- * Returns how many extents of a file could still be saved.  If no extent could
- * be saved, returns how many fragments could be saved.  Returns 0 if the plan
- * makes the file worse to help other files.
+ * Returns the number of extents of a file that could still be saved.  If no
+ * extent could be saved, returns the number of fragments that could be saved.
+ * If the plan makes the file worse to help other files, returns 0.
  */
 static uint64_t could_save(const struct e4l_file_change *f)
 {

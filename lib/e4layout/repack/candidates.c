@@ -66,8 +66,8 @@ static unsigned int allowed_for(const struct e4l_candidates *c,
 }
 
 /*
- * Returns E4L_SKIP_NONE if the file may be changed, otherwise the reason to
- * skip it.  Does not consider whether the file is a swap file.
+ * If the file may be changed, returns E4L_SKIP_NONE; otherwise, the reason to
+ * skip the file.  Does not consider whether the file is a swap file.
  */
 static enum e4l_skip reason_to_keep(const struct e4l_candidates *c,
 				    const struct e4l_piece *p)
@@ -203,8 +203,8 @@ static void add_to_layout(struct e4l_candidates *c, const struct e4l_piece *p)
 }
 
 /*
- * Whether the file may be a swap file, so that its content must be read before
- * the permitted changes are known.
+ * Whether the file may be a swap file.  If so, the content of the file must be
+ * read before the permitted changes are known.
  */
 static bool could_be_swap(const struct e4l_candidates *c,
 			  const struct e4l_piece *p)
@@ -238,8 +238,8 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 
 /*
  * Whether the planner may move the file to improve the file itself, and not
- * only to help other files.  If fragments differ in state, joining them saves
- * no extent, but is an improvement, too.
+ * only to help other files.  Joining fragments is an improvement even if the
+ * fragments differ in state, so that no extent is saved.
  */
 static bool may_gain(const struct e4l_file_score *score)
 {

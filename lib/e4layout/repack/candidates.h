@@ -40,9 +40,9 @@ struct e4l_candidates {
 	struct e4l_layout layout; /* sums over the selected files so far */
 	bool damaged;			/* a damaged structure was skipped */
 	/*
-	 * all extents and tree blocks of the current inode: arrays of the scan
-	 * if the inode has one piece, @own_extents and @own_tree if it has
-	 * several pieces, or copies of a waiting inode
+	 * All extents and tree blocks of the current inode.  One piece: arrays
+	 * of the scan; several pieces: @own_extents and @own_tree; a waiting
+	 * inode: copies.
 	 */
 	const struct e4l_extent *extents;
 	size_t n_extents, max_extents;
@@ -53,7 +53,7 @@ struct e4l_candidates {
 	bool too_large;	/* the inode's extents exceed the memory limit */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	/* the file has been read; @why is set if it is a swap file */
+	/* the content was read; if the file is a swap file, @why is set */
 	bool asked;
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
@@ -65,7 +65,7 @@ errcode_t e4l_candidates_begin(struct e4l_candidates *c, struct e4l *e,
 			       struct e4l_repack_run *run);
 void e4l_candidates_end(struct e4l_candidates *c);
 
-/* Collects a piece.  To be called for each piece of the scan. */
+/* Collects a piece.  Call this function for each piece of the scan. */
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
@@ -76,15 +76,15 @@ errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 
 /*
  * Ends the scan: reads the waiting inodes, calls e4l_candidates_settle() for
- * each, and frees the pieces.  Returns E4L_ET_DAMAGED if a damaged structure
- * was skipped.
+ * each waiting inode, and frees the pieces.  If a damaged structure was
+ * skipped, returns E4L_ET_DAMAGED.
  */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 
 /*
- * Whether a file with E4L_MAY_ASK may be relocated.  Unless the user allows
- * swap files to be moved, reads the file to make sure that it is not a swap
- * file: the scan has not read it.
+ * Whether a file with E4L_MAY_ASK may be relocated.  The scan has not read the
+ * file.  Unless the user allows swap files to be moved, reads the file, and
+ * returns false for a swap file.
  */
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n);
@@ -100,7 +100,7 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 
 /*
  * Stores the current inode, which may be a swap file, until its content is
- * read.  If the inode is large, reads it immediately instead.
+ * read.  If the inode is large, reads the content immediately instead.
  */
 errcode_t e4l_candidates_wait(struct e4l_candidates *c,
 			      const struct e4l_piece *p);

@@ -31,7 +31,8 @@ errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 
 /*
  * Notes an extended attribute block, which several inodes may share.
- * e4l_claims_check() claims it.  @blk 0: the inode has no attribute block.
+ * e4l_claims_check() claims the block.  @blk 0: the inode has no attribute
+ * block.
  */
 errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 
@@ -43,8 +44,9 @@ errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 errcode_t e4l_claims_check(struct e4l_claims *c);
 
 /*
- * Call after e4l_claims_check(), for each run of blocks that is free in the
- * bitmaps.  E4L_ET_BLOCK_NOT_IN_USE: a cluster of the run is claimed.
+ * Checks that no cluster of @run is claimed; @run is free in the bitmaps.  Call
+ * after e4l_claims_check(), for each run of free blocks.
+ * E4L_ET_BLOCK_NOT_IN_USE: a cluster of the run is claimed.
  */
 errcode_t e4l_claims_free_run(const struct e4l_claims *c,
 			      const struct e4l_block_run *run);

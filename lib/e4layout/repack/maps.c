@@ -334,7 +334,7 @@ static errcode_t note_outcome(struct e4l_maps *m, ext2_ino_t ino,
 /*
  * Reads the files of the first *@n moves again and computes the result of these
  * moves.  If the files have too many extents for one reread, processes fewer
- * moves and sets *@n to their number.
+ * moves and sets *@n to the number of processed moves.
  */
 static errcode_t look_at_some(struct e4l_maps *m,
 			      const struct e4l_plan_move *v, size_t *n)

@@ -25,7 +25,7 @@ bool e4l_maps_has_plan(const struct e4l_maps *m);
  */
 errcode_t e4l_maps_apply(struct e4l_maps *m, struct e4l *e);
 
-/* NULL is allowed. */
+/* Frees @m; NULL is allowed. */
 void e4l_maps_free(struct e4l_maps *m);
 
 #endif

@@ -11,11 +11,13 @@
 /*
  * Creates a context *@ret for a copy of @e's filesystem.  The copy can be
  * changed even if @e is open read-only; @e must not change while the copy
- * exists.  Writes to an external journal stay in memory, too.  @external is the
- * external journal; NULL: the journal that e4l_open() has opened, if any.
- * Functions that get *@ret must get NULL as their external journal.  Memory:
- * the written blocks; the log of the journal is not written.  Errors: ENOMEM,
- * and errors of libext2fs.
+ * exists.
+ *
+ * Writes to an external journal also stay in memory.  @external is the external
+ * journal; NULL: the journal that e4l_open() has opened, if any.  Functions
+ * that get *@ret must get NULL as their external journal.  Memory: the written
+ * blocks; the log of the journal is not written.  Errors: ENOMEM, and errors of
+ * libext2fs.
  */
 errcode_t e4l_overlay_new(struct e4l *e, io_channel external,
 			  struct e4l **ret);

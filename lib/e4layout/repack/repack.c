@@ -105,8 +105,9 @@ static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 }
 
 /*
- * Corrects result->before, which the planner has measured after the simulated
- * compaction of directories: it must describe the state before the compaction.
+ * Corrects result->before, so that it describes the state before the compaction
+ * of directories.  The planner has measured result->before after the simulated
+ * compaction.
  */
 static void add_dirs(struct repack *r, const struct e4l_layout *free)
 {

@@ -43,8 +43,9 @@ static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * Ignores wrong checksums of group descriptors: an open journal session changes
- * descriptors in memory, and updates their checksums only when it writes them.
+ * Ignores wrong checksums of group descriptors.  An open journal session
+ * changes descriptors in memory, and updates the checksums only when it writes
+ * the descriptors.
  */
 static errcode_t judge_damage(const struct e4l_damage *damage, void *priv)
 {

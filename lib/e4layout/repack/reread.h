@@ -6,7 +6,10 @@
 #include "e4layout/base/internal.h"
 #include "e4layout/apply/steps.h"
 
-/* Start with a zeroed struct; free with e4l_reread_free(). */
+/*
+ * Block maps that were read again.  Start with a zeroed struct; free with
+ * e4l_reread_free().
+ */
 struct e4l_reread {
 	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
 	struct e4l_reread_file *files;	/* sorted by inode number */
@@ -23,8 +26,8 @@ struct e4l_reread {
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);
 /*
- * Finds the map of @ino, one of the files passed to e4l_reread().  Returns
- * false if the inode is not in use.
+ * Finds the map of @ino, one of the files passed to e4l_reread().  If the inode
+ * is not in use, returns false.
  */
 bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 		     struct e4l_plan_now *now);

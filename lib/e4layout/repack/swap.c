@@ -22,7 +22,10 @@ static const char *const signatures[] = {
 struct ask {
 	struct e4l *e;
 	struct e4l_swap_file *files;
-	/* @slot is: index of the file * PAGE_SIZES + index of the page size */
+	/*
+	 * @slot of an element: index of the file * PAGE_SIZES + index of the
+	 * page size
+	 */
 	struct e4l_want *wants;
 	size_t n;
 };
