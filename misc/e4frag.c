@@ -27,8 +27,8 @@
 #define LARGE_BYTES	(128 << 10)
 
 /*
- * Maximum number of damaged structures that a report lists; all of them are
- * counted.
+ * Maximum number of damaged structures that a report lists.  All damaged
+ * structures are counted.
  */
 #define DAMAGED_IN_TEXT	10
 #define DAMAGED_IN_JSON	1000
@@ -334,8 +334,8 @@ static bool is_same_file(const struct stat *a, const char *path)
 }
 
 /*
- * Returns false, after printing an error, if @file is an input file or attached
- * to a loop device.  replace_file() checks everything else.
+ * If @file is an input file or attached to a loop device, prints an error and
+ * returns false.  replace_file() checks everything else.
  */
 static bool can_replace(const struct e4frag *frag, const char *file)
 {
@@ -379,8 +379,8 @@ static int run(struct e4frag *frag, const char *target)
 }
 
 /*
- * Returns false, after printing an error, if more than one output format is
- * requested.
+ * If more than one output format is requested, prints an error and returns
+ * false.
  */
 static bool are_together(const struct e4frag *frag)
 {

@@ -96,8 +96,8 @@ bool e4frag_write_html(const struct e4frag *frag);
 bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);
 
 /*
- * Prints the metrics to stdout, or writes them to the file of --prometheus.
- * Returns false after printing an error.
+ * Prints the metrics to stdout, or writes the metrics to the file of
+ * --prometheus.  Returns false after printing an error.
  */
 bool e4frag_print_prometheus(const struct e4frag *frag);
 

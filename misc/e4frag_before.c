@@ -45,8 +45,8 @@ static const char *const map_keys[] = {
 };
 
 /*
- * Returns a copy of the members @keys of @from.  Returns NULL if a member is
- * missing or is not a number.
+ * Returns a copy of the members @keys of @from.  If a member is missing or is
+ * not a number, returns NULL.
  */
 static json_t *numbers(const json_t *from, const char *const *keys)
 {
@@ -64,7 +64,7 @@ static json_t *numbers(const json_t *from, const char *const *keys)
 
 /*
  * Returns a copy of up to @max elements of the array @from, with only the
- * members @keys.  Returns NULL if a member is missing or is not a number.
+ * members @keys.  If a member is missing or is not a number, returns NULL.
  */
 static json_t *rows(const json_t *from, const char *const *keys, size_t max)
 {
@@ -115,8 +115,8 @@ static json_t *free_space_object(const json_t *from)
 /* ---------------------------------------------------------------------- map */
 
 /*
- * Returns a copy of @from, an array of one number for each cell.  NULL if @from
- * is invalid.
+ * Returns a copy of @from, an array of one number for each cell.  If @from is
+ * invalid, returns NULL.
  */
 static json_t *state_array(const json_t *from, size_t cells)
 {

@@ -2,11 +2,11 @@
 /*
  * Sums by directory:
  *
- *  1. The directories are read before the model is built.  This makes a row for
- *     each directory, and maps each inode to the row of its directory.
+ *  1. The directories are read before the model is built.  Each directory gets a
+ *     row, and each inode is mapped to the row of its directory.
  *  2. The model's callback adds each file to the row of its directory.
  *  3. Each row is added to the row of its parent, beginning with rows without
- *     subdirectories.  Rows in a cycle are never added, so that this step ends.
+ *     subdirectories.  Rows in a cycle are never added, so step 3 always ends.
  *  4. The worst rows are selected, and their paths are determined.
  */
 #include "config.h"
@@ -43,8 +43,8 @@ struct dirs {
 
 /*
  * Returns a pointer to the row number of @ino.  If the unit of @ino does not
- * exist, allocates it if @make is true, and otherwise returns NULL.  Also
- * returns NULL if there is no memory.
+ * exist and @make is true, allocates the unit.  If the unit does not exist and
+ * @make is false, or if memory runs out, returns NULL.
  */
 static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 {
@@ -56,8 +56,8 @@ static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 }
 
 /*
- * Returns the row of the directory that contains @ino, or NULL if it is
- * unknown.
+ * Returns the row of the directory that contains @ino.  If the directory is
+ * unknown, returns NULL.
  */
 static struct subtree *parent_of(struct dirs *d, ext2_ino_t ino)
 {

@@ -43,8 +43,8 @@ errcode_t dirs_finish(struct dirs *d, enum e4l_sort sort, size_t top);
 
 /*
  * dirs_count() returns the number of kept subtrees.  dirs_at() returns subtree
- * number @i; dirs_path() returns the path of that subtree, or NULL if the path
- * is unknown.
+ * number @i.  dirs_path() returns the path of subtree number @i, or NULL if the
+ * path is unknown.
  */
 size_t dirs_count(const struct dirs *d);
 const struct subtree *dirs_at(const struct dirs *d, size_t i);

@@ -29,8 +29,8 @@ json_t *page_path(const char *path, bool *cut)
 		return json_string(path);
 	*cut = true;
 	/*
-	 * This part of the path contains a slash, because an escaped file name
-	 * has at most 4 * 255 bytes.
+	 * The last PAGE_PATH_BYTES bytes of the path contain a slash, because
+	 * an escaped file name has at most 4 * 255 bytes.
 	 */
 	path = strchr(path + len - PAGE_PATH_BYTES, '/');
 	if (asprintf(&end, "...%s", path ? path : "") < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The object e4frag/1 and the lines of --files. doc/schema describes both. */
+/*
+ * The object e4frag/1 and the lines of --files; doc/schema describes both
+ * formats.
+ */
 #include "config.h"
 #include <string.h>
 #include <sys/stat.h>

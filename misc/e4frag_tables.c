@@ -22,8 +22,8 @@ struct table {
 };
 
 /*
- * Returns @path in escaped form.  If @path is NULL or there is no memory,
- * returns the inode number.
+ * Returns @path in escaped form.  If @path is NULL or memory runs out, returns
+ * the inode number.
  */
 static const char *path_cell(struct table *table, const char *path,
 			     ext2_ino_t ino, char buf[TABLE_CELL])

@@ -184,7 +184,7 @@ static bool is_dust(const struct e4frag *frag)
 }
 
 /*
- * Prints upper bounds of what a repack could save: some files cannot be moved,
+ * Prints upper bounds of the savings of a repack: some files cannot be moved,
  * and the free space may not be sufficient.
  */
 static void print_repack(FILE *out, const struct e4frag *frag)

@@ -23,7 +23,7 @@
 
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
-/* A plan may use this much memory in addition to --mem. */
+/* Memory that a plan may use in addition to --mem. */
 #define MEM_ANYWAY		(32u << 20)
 
 const char *const e4repack_only_words[] = {
@@ -298,8 +298,8 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 }
 
 /*
- * Makes the block map after the repack.  If this fails, the repack is complete
- * nevertheless.
+ * Makes the block map after the repack.  A failure does not affect the repack,
+ * which is complete.
  */
 static void map_after(struct e4repack *r)
 {
@@ -379,7 +379,7 @@ static bool report(struct e4repack *r)
 
 /*
  * After a failure, prints the report of the transactions that were committed
- * before.
+ * before the failure.
  */
 static void report_failed(struct e4repack *r)
 {
@@ -487,7 +487,8 @@ static void set_flags(struct e4repack *r)
 }
 
 /*
- * If options cannot be combined, returns a message about them, otherwise NULL.
+ * If options cannot be combined, returns a message about the options;
+ * otherwise, NULL.
  */
 static const char *contradiction(const struct e4repack *r)
 {

@@ -164,7 +164,7 @@ static int by_tag(const void *a, const void *b)
 /*
  * Returns whether setxattr(2) would accept the sorted ACL.  Entries for the
  * owner, the owning group and others are required.  If there are entries for
- * named users or groups, a mask is required as well.
+ * named users or groups, a mask is also required.
  */
 static bool is_valid(const struct acl *acl)
 {
@@ -192,8 +192,8 @@ static void put_le(uint8_t *p, uint32_t value, unsigned int bytes)
 }
 
 /*
- * Sets the permissions in @mode from the ACL.  If there is a mask, it replaces
- * the permissions of the owning group.
+ * Sets the permissions in @mode from the ACL.  If the ACL has a mask, the mask
+ * replaces the permissions of the owning group.
  */
 static void set_mode(const struct acl *acl, uint32_t *mode)
 {

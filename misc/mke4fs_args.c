@@ -242,8 +242,9 @@ static const struct args_tool tool = {
 
 /*
  * Sets the time of mke4fs, mke2fs and libext2fs to SOURCE_DATE_EPOCH.  Without
- * SOURCE_DATE_EPOCH, they use the current time.  mke2fs and libext2fs get 1
- * instead of 0, because libext2fs reads the clock if its time is 0.
+ * SOURCE_DATE_EPOCH, mke4fs, mke2fs and libext2fs use the current time.  If the
+ * time of libext2fs is 0, libext2fs reads the clock; mke2fs and libext2fs
+ * therefore get 1 instead of 0.
  */
 static bool set_time(struct config *c)
 {
@@ -289,8 +290,8 @@ static unsigned int count_dashes(const struct args_texts *paths)
 }
 
 /*
- * Returns false, after printing an error, if options read standard input twice:
- * the second of them would get no data.
+ * If options read standard input twice, prints an error and returns false: the
+ * second option would get no data.
  */
 static bool one_stdin(const struct config *c)
 {
@@ -307,9 +308,7 @@ static bool one_stdin(const struct config *c)
 	return false;
 }
 
-/*
- * Returns false, after printing an error, if options cannot be given together.
- */
+/* If options cannot be given together, prints an error and returns false. */
 static bool options_agree(const struct config *c)
 {
 	if ((c->sources.n || c->manifests.n) && c->from) {
@@ -346,7 +345,7 @@ static bool options_agree(const struct config *c)
 }
 
 /*
- * If mke4fs was run under a name of mke2fs, returns that name, otherwise NULL.
+ * If mke4fs was run under a name of mke2fs, returns the name; otherwise, NULL.
  */
 static const char *name_of_mke2fs(void)
 {

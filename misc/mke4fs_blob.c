@@ -242,9 +242,9 @@ static bool start_archive(struct blob *b)
 }
 
 /*
- * Searches the archive for the entry @name.  If there is no such entry, sets
- * *@lacking to true and returns NULL.  After an error, prints it and returns
- * NULL.
+ * Searches the archive for the entry @name.  If the archive has no entry @name,
+ * sets *@lacking to true and returns NULL.  On failure, prints the error and
+ * returns NULL.
  */
 static struct archive_entry *find_entry(struct blob *b, const char *name,
 					bool *lacking)

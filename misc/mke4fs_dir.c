@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads a directory.  The image that is being written is not loaded, even if it
- * is in that directory.
+ * Loads a directory.  If the directory contains the image that is being
+ * written, does not load the image.
  */
 #include "config.h"
 #include <dirent.h>
@@ -22,7 +22,9 @@
 
 #define MAX_STACKED	8	/* maximum depth of stacked devices */
 
-/* Finds the path of the block device @dev. Returns false if there is none. */
+/*
+ * Finds the path of the block device @dev.  If @dev has no path, returns false.
+ */
 static bool device_path(dev_t dev, char path[PATH_MAX])
 {
 	char link[64], target[PATH_MAX];
@@ -173,7 +175,7 @@ bool same_storage(const char *one, const char *other)
 	/* Two devices can be different parts of one file. */
 	if (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode))
 		return a.st_rdev == b.st_rdev;
-	/* decides for most files without further system calls */
+	/* regular files with different inode numbers are different files */
 	if (S_ISREG(a.st_mode) && S_ISREG(b.st_mode) && a.st_ino != b.st_ino)
 		return false;
 	return find_file(one, &a, &first) && find_file(other, &b, &second) &&

@@ -72,9 +72,9 @@ bool flush_image(const struct config *c, struct image *im)
 }
 
 /*
- * Sets the hash seed of each prototype to that of the first prototype.  mke2fs
- * chooses a new seed in each run, and the seed determines how full the leaves
- * of directories are.
+ * Sets the hash seed of each prototype to the hash seed of the first prototype.
+ * mke2fs chooses a new seed in each run, and the seed determines how full the
+ * leaves of directories are.
  */
 static void keep_seed(struct image *im)
 {

@@ -40,9 +40,11 @@ struct image {
 /*
  * Runs mke2fs on @path.  @bytes is the size of the filesystem; 0 means the size
  * that the user gave or, without one, all of @path.  @inodes is the number of
- * inodes; if it is 0, mke2fs chooses the number.  If mke2fs fails, sets
- * *@failed to true, prints the error unless @silent is true, and returns false.
- * If mke2fs cannot be run, prints the error and returns false.
+ * inodes; 0: mke2fs chooses the number.
+ *
+ * If mke2fs fails, sets *@failed to true and returns false; unless @silent is
+ * true, prints the error.  If mke2fs cannot be run, prints the error and
+ * returns false.
  */
 bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		uint64_t inodes, bool silent, bool *failed);
@@ -57,9 +59,9 @@ bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 bool find_growth(struct config *c, uint64_t device_bytes);
 
 /*
- * Makes and plans a prototype.  If the user gave a size, the prototype has that
- * size.  Otherwise, it has @device_bytes or, if @device_bytes is 0, the
- * smallest size that fits.  Returns false after printing an error.
+ * Makes and plans a prototype.  If the user gave a size, the prototype has the
+ * given size.  Otherwise, the prototype has @device_bytes or, if @device_bytes
+ * is 0, the smallest size that fits.  Returns false after printing an error.
  */
 bool make_prototype(const struct config *c, struct e4l_tree *t,
 		    uint64_t device_bytes, struct image *im);
@@ -103,8 +105,8 @@ void drop_image(struct image *im);
 /* --------------------------------------------------------- mke4fs_verity.c */
 
 /*
- * Returns false, after printing an error, if --verity is not possible with the
- * prototype @im.
+ * If --verity is not possible with the prototype @im, prints an error and
+ * returns false.
  */
 bool verity_allowed(const struct config *c, const struct image *im);
 

@@ -32,8 +32,8 @@ struct lines {
 bool lines_open(const struct config *c, struct lines *l);
 
 /*
- * Reads the next line.  Returns false at the end of the file.  After an error,
- * prints it, sets @l->failed and returns false.
+ * Reads the next line.  At the end of the file, returns false.  On failure,
+ * prints the error, sets @l->failed and returns false.
  */
 bool lines_next(struct lines *l);
 

@@ -14,8 +14,9 @@ struct member {
 	/* the member's type allows neither a real size nor a sparse map */
 	bool is_plain;
 	/*
-	 * size of the stored data according to the header, in whole blocks;
-	 * bytes of them that libarchive read as a sparse map
+	 * @stored: size of the stored data according to the header, in whole
+	 * blocks; @mapped: bytes of the stored data that libarchive read as a
+	 * sparse map
 	 */
 	uint64_t stored, mapped;
 	bool has_map;
@@ -42,16 +43,16 @@ void member_add(struct member *m, const void *data, size_t len);
 
 /*
  * Compares the member with the data that were read.  @bytes is the number of
- * these bytes, and @end is the offset in the file at which they end.  Sets
- * *@size to the size of the file.  If everything matches, returns NULL,
- * otherwise the text of an error.
+ * bytes read, and @end is the offset in the file after the last byte read.
+ * Sets *@size to the size of the file.  If everything matches, returns NULL;
+ * otherwise, the text of an error.
  */
 const char *member_check(const struct member *m, uint64_t bytes, uint64_t end,
 			 uint64_t *size);
 
 /*
- * Returns whether libarchive has read the whole target of a symbolic link: in
- * cpio archives, it ends the target at a NUL byte.
+ * Returns whether libarchive has read the whole target of a symbolic link.  In
+ * cpio archives, libarchive ends the target at a NUL byte.
  */
 bool member_is_link(struct archive *a, struct archive_entry *entry);
 

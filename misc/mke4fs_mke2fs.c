@@ -196,8 +196,8 @@ static char **make_argv(const struct config *c, const char *path,
 
 /*
  * Forwards messages from @fd to @to, and closes @fd.  If @fd is -1, there are
- * no messages.  Replaces the path @path, which can be that of a prototype, by
- * @name.
+ * no messages.  In the messages, replaces @path, which can be the path of a
+ * prototype, by @name.
  */
 static void pass_said(int fd, const char *path, const char *name, FILE *to)
 {

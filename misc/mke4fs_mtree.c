@@ -338,8 +338,8 @@ static uint32_t type_of(const struct spec *s)
 }
 
 /*
- * Sets the path and the size of @e to those of the file with the contents.
- * Returns false after printing an error.
+ * Sets the path and the size of @e to the path and the size of the file with
+ * the contents.  Returns false after printing an error.
  */
 static bool find_content(const struct mtree *m, const struct spec *s,
 			 struct e4l_entry *e)
@@ -361,7 +361,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	return !refuse_image(m->l->c, s->content, s->content);
 }
 
-/* Adds a new entry. An existing entry of the same path is replaced. */
+/* Adds a new entry.  An existing entry with the same path is replaced. */
 static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 		    uint32_t *id)
 {

@@ -99,8 +99,8 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /*
- * Returns whether @object has the requested os, architecture and variant.  The
- * variant matches if @object has no variant, or if none is requested.
+ * Returns whether @object has the requested os, architecture and variant.  If
+ * @object has no variant, or no variant is requested, the variant matches.
  */
 static bool suits(const struct oci *o, const json_t *object)
 {
@@ -310,8 +310,8 @@ out:
 /* -------------------------------------------------------------------- indexes */
 
 /*
- * Returns whether @json has the requested tag or digest.  If none is requested,
- * returns true.
+ * Returns whether @json has the requested tag or digest.  If neither a tag nor
+ * a digest is requested, returns true.
  */
 static bool is_meant(const struct oci *o, const json_t *json)
 {
@@ -461,7 +461,7 @@ static bool is_name(const char *name, const char *ref)
 }
 
 /*
- * Returns whether the image has the requested name.  If none is requested,
+ * Returns whether the image has the requested name.  If no name is requested,
  * returns true.
  */
 static bool has_name(const struct oci *o, const json_t *image)

@@ -36,9 +36,9 @@ static inline unsigned int list_outputs(const struct config *c,
 bool outputs_allowed(const struct config *c);
 
 /*
- * Returns false, after printing an error, if an output is the image.  Call this
- * function again after writing a new image: if its name is a symbolic link, the
- * file did not exist before.
+ * If an output is the image, prints an error and returns false.  Call this
+ * function again after writing a new image: if the name of the image is a
+ * symbolic link, the link had no target before.
  */
 bool outputs_apart(const struct config *c);
 

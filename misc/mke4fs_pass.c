@@ -226,8 +226,8 @@ bool take_extended(void *config, char *list)
 /* ----------------------------------------------------------------- features */
 
 /*
- * Features that decide whether there is a journal.  If several are given, the
- * last one decides.
+ * Features that decide whether there is a journal.  If several of these
+ * features are given, the last feature decides.
  */
 static const struct {
 	const char *word;

@@ -14,8 +14,8 @@
 #define BLOCKSIZE	4096u
 #define ROUNDS		64	/* maximum number of sizes to try */
 /*
- * The search ends after this many failures of mke2fs, because the failures then
- * have another reason than the size.
+ * After REFUSALS failures of mke2fs, the search ends, because the failures have
+ * another reason than the size.
  */
 #define REFUSALS	16
 /* maximum number of doublings of 8 MiB; the largest journal then fits */
@@ -53,8 +53,8 @@ static bool has_journal_asked_for(const struct config *c,
 /*
  * Makes a prototype of @bytes in a file of @file_bytes, and plans it; *@err is
  * the result of planning.  If @bytes is 0, the prototype has the size in @c.
- * Returns false after printing an error.  If @silent is true, a failure of
- * mke2fs is not printed, and sets *@err.
+ * Returns false after printing an error.  If @silent is true, and mke2fs fails,
+ * sets *@err and prints no error.
  */
 static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
@@ -130,8 +130,8 @@ failed:
 }
 
 /*
- * Calls look_at_size() for @bytes.  If there is not enough space for the
- * journal and the inodes, doubles the size until there is.
+ * Calls look_at_size() for @bytes.  Doubles the size until the filesystem has
+ * enough space for the journal and the inodes.
  */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
@@ -216,8 +216,8 @@ static uint64_t missing_inodes(const struct image *im)
 }
 
 /*
- * Estimates by how many bytes the prototype is too large.  A negative result
- * means that it is too small.
+ * Estimates the number of bytes by which the prototype is too large.  A
+ * negative result means that the prototype is too small.
  */
 static int64_t slack(const struct config *c, const struct image *im,
 		     uint64_t size, errcode_t err)

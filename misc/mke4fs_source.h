@@ -86,13 +86,13 @@ void spool_free(struct spool *s);
 
 /*
  * In mke4fs_xattr.c.  Checks the attribute @x for a file of mode @mode.  If
- * Linux accepts it, returns NULL, otherwise the text of an error.
+ * Linux accepts the attribute, returns NULL; otherwise, the text of an error.
  */
 const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 
 /*
- * Like xattr_check(), but also refuses names that ext4 cannot store.  Accepts
- * an attribute without a value, because the attribute will be removed.
+ * Checks @x like xattr_check(), and also refuses names that ext4 cannot store.
+ * Accepts an attribute without a value, because the attribute will be removed.
  */
 const char *xattr_check_change(const struct e4l_tree_xattr *x, uint32_t mode);
 
@@ -101,7 +101,8 @@ bool load_dir(struct load *l, const char *path);
 
 /*
  * Returns whether two paths are the same file or device, directly or through
- * loop devices or an overlayfs.  Returns false if one of them does not exist.
+ * loop devices or an overlayfs.  If one of the paths does not exist, returns
+ * false.
  */
 bool same_storage(const char *one, const char *other);
 
@@ -117,7 +118,7 @@ struct tar_input {
 	const char *path;
 	/*
 	 * Sets *@buf to the next bytes, and returns their number; 0 means the
-	 * end.  After an error, prints it and returns a negative number.
+	 * end.  On failure, prints the error and returns a negative number.
 	 */
 	ssize_t (*read)(void *priv, const void **buf);
 	void *priv;

@@ -92,8 +92,8 @@ static la_ssize_t read_file(struct stream *s, char *buf)
 }
 
 /*
- * Copies the data that s->read returns, because they are valid only until the
- * next call.
+ * Copies the data that s->read returns, because the data are valid only until
+ * the next call.
  */
 static la_ssize_t read_given(struct stream *s, char *buf)
 {

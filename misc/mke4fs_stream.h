@@ -51,8 +51,8 @@ struct stream {
 
 /*
  * Reads @fd, which is borrowed, from its current position.  If the caller sets
- * s->read after this call, that function is used instead of @fd.  Returns false
- * if there is no memory.
+ * s->read after this call, s->read is used instead of @fd.  If memory runs out,
+ * returns false.
  */
 bool stream_open(struct stream *s, int fd);
 

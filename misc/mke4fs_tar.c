@@ -412,10 +412,10 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 /* ------------------------------------------------------------------ archive */
 
 /*
- * Returns whether data are lost after a warning of libarchive.  This is the
- * case if libarchive found no header where the next member should begin and
- * searched for one, or if it cannot read the sparse map.  If GNU.sparse.map is
- * damaged, the warning has no text.
+ * Returns whether data are lost after a warning of libarchive.  Data are lost
+ * in two cases: libarchive found no header where the next member should begin,
+ * and searched for one; or libarchive cannot read the sparse map.  If
+ * GNU.sparse.map is damaged, the warning has no text.
  */
 static bool loses_data(const struct tar *r)
 {
@@ -539,8 +539,8 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * Loads all archives in @s.  Only one archive is loaded from a device, because
- * a device continues after the end of the archive, and can contain nothing but
+ * Loads all archives in @s.  If @s is a device, loads only one archive: a
+ * device continues after the end of the archive, and can contain nothing but
  * zeroes, like /dev/zero.
  */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)

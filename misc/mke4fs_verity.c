@@ -3,7 +3,7 @@
  * --verity: adds the Merkle tree and the descriptor of fs-verity to files,
  * after the end of each file, as ext4 stores them (fs/ext4/verity.c in Linux).
  * The contents of the files are copied to the spool, so that the metadata can
- * follow them.
+ * follow the contents.
  */
 #include "config.h"
 #include <errno.h>
@@ -98,9 +98,9 @@ static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 }
 
 /*
- * Adds the bytes that the file @e needs in the spool to *@l->taken.  Returns
- * false, after printing an error, if ext4 cannot store the file, or if the
- * bytes exceed --max-size.
+ * Adds the bytes that the file @e needs in the spool to *@l->taken.  If ext4
+ * cannot store the file, or if the bytes exceed --max-size, prints an error and
+ * returns false.
  */
 static bool take_room(const struct load *l, const struct e4l_entry *e)
 {

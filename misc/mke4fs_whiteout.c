@@ -13,8 +13,8 @@
 #define WHITEOUT_OPAQUE	".wh..wh..opq"
 
 /*
- * Returns the start of the last component of @path.  Slashes at the end of
- * @path are part of the result.
+ * Returns the start of the last component of @path.  The result includes
+ * slashes at the end of @path.
  */
 static const char *last_component(const char *path)
 {

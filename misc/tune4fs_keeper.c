@@ -17,8 +17,8 @@
 #include "tune4fs.h"
 
 /*
- * Opens /sys/fs/ext4/DEVICE, where DEVICE is the kernel's name of @dev.
- * Returns -1 if this fails.
+ * Opens /sys/fs/ext4/DEVICE, where DEVICE is the kernel's name of @dev.  On
+ * failure, returns -1.
  */
 static int open_sysfs(dev_t dev)
 {
