@@ -2,8 +2,8 @@
 /*
  * Sums by directory:
  *
- *  1. The directories are read before the model is built.  Each directory gets a
- *     row, and each inode is mapped to the row of its directory.
+ *  1. The directories are read before the model is built.  Each directory gets
+ *     a row, and each inode is mapped to the row of its directory.
  *  2. The model's callback adds each file to the row of its directory.
  *  3. Each row is added to the row of its parent, beginning with rows without
  *     subdirectories.  Rows in a cycle are never added, so step 3 always ends.

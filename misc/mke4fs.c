@@ -2,15 +2,15 @@
 /*
  * mke4fs: makes and fills an ext4 filesystem.
  *
- *  1.  Load the source: names, attributes, sizes.
+ * 1.  Load the source: names, attributes, sizes.
  *
- *  2.  Run mke2fs to make a prototype in memory, and plan the location of all
- *  files in the prototype.  Problems are found in this step, before anything is
- *  written.
+ * 2.  Run mke2fs to make a prototype in memory, and plan the location of all
+ * files in the prototype.  Problems are found in this step, before anything is
+ * written.
  *
- *  3.  For a new image, write the prototype, and write the contents of the files
- *  to the planned locations.  For a device or an existing file, run mke2fs, plan
- *  again, and write the contents.
+ * 3.  For a new image, write the prototype, and write the contents of the files
+ * to the planned locations.  For a device or an existing file, run mke2fs, plan
+ * again, and write the contents.
  */
 #include "config.h"
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include "e4layout/format/jbd2.h"
 #include "support/undo_guard.h"
 
-/* Files of several owners whose trees can shrink. */
+/* Files of several owners, with trees that can shrink. */
 static const char owned[] =
 	"mosaic /m1 size 300K written 4K unwritten 4K uid 1 gid 7\n"
 	"mosaic /m2 size 200K written 4K unwritten 8K uid 70000 gid 7\n"
@@ -27,9 +27,7 @@ static const char owned[] =
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";
 
-/*
- * Files that are moved in parts, one of them with fragments longer than a part.
- */
+/* Files that are moved in parts.  One file has fragments longer than a part. */
 static const char long_files[] =
 	"scatter /long frags 30 blocks 24 gap 8 shuffle uid 1\n"
 	"scatter /film frags 3 blocks 170 gap 8\n"
@@ -49,7 +47,9 @@ static const char inline_files[] =
 	"many /g count 20\n"
 	"file /d/three size 2K\n";
 
-/* Files in the holes between others; no free extent holds a whole file. */
+/*
+ * Files in the holes between other files.  No free extent holds a whole file.
+ */
 static const char crowded[] =
 	"many /small count 700 size 2K-9K perdir 140\n"
 	"delete /small every 3\n"
@@ -75,7 +75,9 @@ static const char crowded_clusters[] =
 static const char long_trees[] =
 	"scatter /a frags 120 blocks 36 gap 4 alternate\n";
 
-/* Holes that are shorter than any file, far apart, and one long free extent. */
+/*
+ * Holes that are shorter than any file and far apart, and one long free extent.
+ */
 #define HOLE(at) "file /gone/" #at " extents 0+1w@" #at "\n"
 static const char sparse[] =
 	HOLE(2180) HOLE(2530) HOLE(2880) HOLE(3230)
@@ -170,9 +172,12 @@ static const char populate[] =
 	"sif small3 mtime 20010101\n"
 	"ssv kbytes_written 12345\n"
 	".\n"
-	/* builds the index of the large directory: mke2fs -d does not */
+	/*
+	 * e2fsck builds the index of the large directory, because mke2fs -d
+	 * does not
+	 */
 	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
-	/* last: with MMP, each program waits for eleven seconds */
+	/* enable MMP last: with MMP, each program waits for eleven seconds */
 	"[ -z \"$mmp\" ] || tune2fs -O mmp $d/fs >/dev/null\n"
 	"rm -r $d/tree $d/value\n";
 
@@ -248,8 +253,8 @@ static void set_internal(struct bench *b)
 }
 
 /*
- * Attaches a file as external journal; mke2fs and tune2fs attach block devices
- * only.
+ * Attaches a file as external journal, because mke2fs and tune2fs attach only
+ * block devices.
  */
 static void attach_external(struct bench *b)
 {
@@ -296,7 +301,10 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* Leaves holes for zeroes: most of the largest image is zero. */
+/*
+ * Writes a file, and leaves holes for zeroes: most of the largest image is
+ * zero.
+ */
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
 	const size_t piece = 4096;
@@ -407,7 +415,9 @@ static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
 	return err;
 }
 
-/* libext2fs ignores errors of flushing the MMP block. */
+/*
+ * libext2fs ignores errors of flushing the MMP block, so the harness also does.
+ */
 static void excuse_flushes(struct tap_log *log, bool excused)
 {
 	if (log)

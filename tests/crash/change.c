@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Changes by the shell through libext2fs: a directory, a file with data, holes,
- * preallocated space and another name, one transaction each.
+ * preallocated space, and another name.  Each change is one transaction.
  */
 #include "config.h"
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define FILE_BLOCKS 20
 #define NOW 1700000000
 
-/* Each step skips work that is done: the operation may run again. */
+/* The operation may run again, so each step skips work that is already done. */
 struct round {
 	ext2_ino_t dir, file;
 	char name[20];

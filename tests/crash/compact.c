@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls e4l_compact_dirs(), one directory per transaction.  Beforehand,
- * libext2fs creates directories that have lost most of their entries, and fills
- * the filesystem.
+ * Calls e4l_compact_dirs(), with one directory per transaction.  Before the
+ * first call, libext2fs creates directories that have lost most of their
+ * entries, and fills the filesystem.
  */
 #include "config.h"
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "e4layout/journal/change.h"
 #include "crash.h"
 
-#define NAMES 1000		/* limit: two blocks hold fewer names */
+/* limit of names per directory: two blocks hold fewer names */
+#define NAMES 1000
 #define KEPT 5			/* names that stay: one block holds them */
 #define INDEXED 60	/* files in the htree directory of bench_make() */
 #define MEM_BYTES (64u << 20)
@@ -58,8 +59,8 @@ static const char *name_of(unsigned int i, char *name, size_t size)
 }
 
 /*
- * Adds names of one file until two blocks are full: e2fsck would build an index
- * for a linear directory of three blocks.
+ * Adds names of one file until two blocks are full.  A third block would make
+ * e2fsck build an index.
  */
 static errcode_t add_names(ext2_filsys fs, io_channel device, void *priv)
 {
@@ -146,8 +147,8 @@ static errcode_t make_sparse(struct op_env *env)
 }
 
 /*
- * Makes a file that takes all free blocks except @left; no file if fewer are
- * free.
+ * Makes a file that takes all free blocks except @left.  If fewer blocks are
+ * free, makes no file.
  */
 static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 {
@@ -217,8 +218,8 @@ errcode_t op_compact_all(struct op_env *env)
 }
 
 /*
- * The first directory has only its own blocks; the next one can use the blocks
- * that the first one frees.
+ * The first directory can use only its own blocks.  The next directory can use
+ * the blocks that the first directory frees.
  */
 errcode_t op_compact(struct op_env *env)
 {

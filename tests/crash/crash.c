@@ -37,7 +37,7 @@ static const struct op_row {
 	operation run;
 	bool changes_content;
 	bool repairs;
-	bool no_undo;			/* no undo file */
+	bool no_undo;			/* run without an undo file */
 	/* changes inode numbers in files of this recipe */
 	const char *renumbers;
 } operations[] = {
@@ -126,12 +126,14 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 }
 
 /*
- * The record of an undisturbed run of the operation; @refs are made on demand.
+ * The record of an undisturbed run of the operation.  @refs are made when first
+ * needed.
  */
 struct recorded {
 	struct tap_log log;
 	uint64_t last;			/* digest of the contents at the end */
-	struct refs refs[2];	/* with the journal, and with the undo file */
+	/* digests for repairs with the journal, and with the undo file */
+	struct refs refs[2];
 };
 
 static const struct refs *refs_of(const struct bench *b, struct recorded *r,
@@ -183,7 +185,7 @@ static struct world bench_world(const struct bench *b, bool undo)
 	return w;
 }
 
-/* Whether the files may be in this state after an accident. */
+/* Whether files with the digest @content are valid after an accident. */
 static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 {
 	size_t n = undo ? 1 : refs->n, i;
@@ -194,7 +196,10 @@ static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 	return false;
 }
 
-/* Alternates between the undo file and the journal, if both exist. */
+/*
+ * Whether to use the undo file in accident number @accident.  If the undo file
+ * and the journal exist, alternates between them.
+ */
 static bool by_undo(const struct bench *b, size_t accident)
 {
 	return b->sc->flags & SCENARIO_UNDO &&
@@ -307,7 +312,10 @@ static const char *test_kill(struct bench *b, operation op,
 	return recover(b, op, r, undo);
 }
 
-/* Kills after the end do not count; the next kill comes earlier. */
+/*
+ * Runs kills until enough of them count.  A kill after the end of the operation
+ * does not count, and the next kill comes earlier.
+ */
 static size_t test_kills(struct bench *b, struct recorded *r,
 			 const struct settings *set)
 {
@@ -356,7 +364,7 @@ static size_t test_kind(struct bench *b, struct recorded *r, const char *kind,
 	return test_kills(b, r, set);
 }
 
-/* @kinds ends with NULL. */
+/* Runs one scenario.  @kinds ends with NULL. */
 static size_t run_scenario(const struct scenario *sc, char **kinds,
 			   struct settings *set)
 {
@@ -365,8 +373,8 @@ static size_t run_scenario(const struct scenario *sc, char **kinds,
 	size_t lost = 0;
 
 	/*
-	 * e2fsck searches journal devices, and would find the device of another
-	 * job
+	 * e2fsck searches for journal devices, and would find the device of
+	 * another job
 	 */
 	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
 		set->how.jobs = 1;
@@ -400,7 +408,10 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 	return false;
 }
 
-/* Operations that follow each other draw different scenarios. */
+/*
+ * Whether the scenario is drawn.  Consecutive operations draw different
+ * scenarios.
+ */
 static bool is_drawn(size_t scenario, const struct settings *set)
 {
 	return set->only ||

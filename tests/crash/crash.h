@@ -13,7 +13,7 @@
 #include <e4layout/e4layout.h>
 #include "tap_io.h"
 
-/* Ends the test if memory is short. */
+/* If @p is NULL, ends the test with an error; otherwise, returns @p. */
 void *check_alloc(void *p);
 /* Prints an error, and ends the process. */
 void fatal(const char *format, ...)
@@ -24,7 +24,7 @@ void fatal(const char *format, ...)
 enum journal_kind {
 	JOURNAL_INTERNAL,
 	JOURNAL_EXTERNAL,
-	JOURNAL_NONE,		/* has SCENARIO_UNDO */
+	JOURNAL_NONE,		/* requires SCENARIO_UNDO */
 };
 
 enum {
@@ -39,7 +39,7 @@ struct scenario {
 	const char *options;		/* options of mke2fs */
 	enum journal_kind journal;
 	uint32_t incompat;		/* feature_incompat of the journal */
-	const char *recipe;		/* for mkaged, or NULL; for repacks */
+	const char *recipe;	/* recipe for mkaged, for repacks; or NULL */
 	unsigned int flags;
 };
 extern const struct scenario scenarios[];
@@ -60,8 +60,8 @@ struct bench {
 };
 
 /*
- * Makes the scenario's filesystem with files, and with the files of @recipe
- * unless it is NULL.
+ * Makes the scenario's filesystem with files.  If @recipe is not NULL, adds the
+ * files of @recipe.
  */
 void bench_make(struct bench *b, const struct scenario *sc,
 		const char *recipe);
@@ -83,8 +83,8 @@ struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */
 	/*
-	 * Call before the first write after a transaction; ignored if there was
-	 * no transaction after the last call.
+	 * Call this function before the first write after a transaction.  If
+	 * there was no transaction after the last call, the call is ignored.
 	 */
 	void (*mark)(void *priv);
 	void *priv;
@@ -92,10 +92,10 @@ struct op_env {
 };
 
 /*
- * Changes the filesystem in transactions; the harness opens and closes it.
- * Each transaction changes some file's extents and, unless changes_content is
- * set, no file's content.  The operation is run again on its own result, and
- * may find nothing to do.
+ * Changes the filesystem in transactions; the harness opens and closes the
+ * filesystem.  Each transaction changes some file's extents.  Unless
+ * changes_content is set, no file's content changes.  The operation is run
+ * again on its own result, and may find nothing to do.
  */
 typedef errcode_t (*operation)(struct op_env *env);
 
@@ -107,38 +107,47 @@ errcode_t op_repack(struct op_env *env);
 /* Repacks with one step per run. */
 errcode_t op_steps(struct op_env *env);
 /*
- * Repacks with one step per run, and moves in small parts: no part increases
+ * Repacks with one step per run, and moves in small parts.  No part increases
  * fragments or extents.
  */
 errcode_t op_parts(struct op_env *env);
 
-/* Relocates files to make space: in one run, or with one step per run. */
+/* Relocates files to make space, in one run or with one step per run. */
 errcode_t op_free(struct op_env *env);
 errcode_t op_free_steps(struct op_env *env);
 /*
- * Like op_repack() and op_free(), and the ends of files go where fewer free
- * extents result.
+ * Repacks like op_repack() and op_free().  The ends of files go to places that
+ * result in fewer free extents.
  */
 errcode_t op_together(struct op_env *env);
 errcode_t op_together_steps(struct op_env *env);
 
-/* Like op_parts(), and each run discards freed blocks. */
+/* Repacks like op_parts().  Each run discards freed blocks. */
 errcode_t op_discard(struct op_env *env);
 
 /* Creates and changes directories and files through libext2fs. */
 errcode_t op_change(struct op_env *env);
 
-/* Makes sparse directories and compacts them, or compacts existing ones. */
+/*
+ * Compacts directories.  Makes sparse directories first, or uses existing
+ * sparse directories.
+ */
 errcode_t op_compact(struct op_env *env);
 errcode_t op_compact_all(struct op_env *env);
 
-/* Renumbers inodes, few per run, or exchanges inodes, nearly optimally. */
+/*
+ * Renumbers a few inodes per run, or exchanges inodes with a nearly optimal
+ * result.
+ */
 errcode_t op_inodes(struct op_env *env);
 errcode_t op_exchange(struct op_env *env);
 /* Recipes for op_inodes() and op_exchange(). */
 extern const char inodes_recipe[], exchange_recipe[];
 
-/* Like e4repack --all, with the recipe of its files and directories. */
+/*
+ * Repacks like e4repack --all.  The recipe of op_all() has files and
+ * directories.
+ */
 errcode_t op_all(struct op_env *env);
 extern const char all_recipe[];
 
@@ -176,7 +185,8 @@ struct world {
 	int n_dev;
 	bool undo;		/* run e2undo first */
 	bool mmp;		/* run tune2fs -E clear_mmp; ignored if @undo is set */
-	bool mount;		/* let the running kernel replay, not e2fsck */
+	/* let the running kernel replay the journal, instead of e2fsck */
+	bool mount;
 	bool by_name;		/* see digest_fs() */
 };
 
@@ -193,8 +203,8 @@ struct refs {
 };
 
 /*
- * Makes the digests for @log.  With @undo, the undo file restores the initial
- * state, which is the only digest.  Must be freed.
+ * Makes the digests for @log.  With @undo, the only digest is the initial
+ * state, because the undo file restores it.  The caller frees the result.
  */
 struct refs make_refs(const struct bench *b, const struct tap_log *log,
 		      bool undo);
@@ -208,7 +218,7 @@ struct verdict {
 /* Parameters of check_states(). */
 struct sampling {
 	size_t wanted;		/* random states, besides the prefixes */
-	size_t each;		/* a prefix after each @each-th write or flush */
+	size_t each;	/* check a prefix after each @each-th write or flush */
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One number for everything that must not change, one for everything that may
- * move.
+ * Makes two numbers of a filesystem: one for everything that must not change,
+ * and one for everything that may move.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -45,7 +45,10 @@ bool all_zero(const uint8_t *buf, size_t len)
 	return !len || (!buf[0] && !memcmp(buf, buf + 1, len - 1));
 }
 
-/* Holes, unwritten blocks and zeroes are the same to a reader. */
+/*
+ * A reader cannot distinguish holes, unwritten blocks and zeroes, so all of
+ * them have one digest.
+ */
 static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
 {
 	uint64_t start = lblk * w->fs->blocksize;
@@ -103,7 +106,8 @@ static errcode_t digest_extents(struct walk *w, ext2_ino_t ino)
 }
 
 /*
- * The checksum of an attribute block depends on its place; its entries do not.
+ * The checksum of an attribute block depends on the place of the block, so only
+ * the entries are digested.
  */
 static errcode_t digest_xattrs(struct walk *w, const struct ext2_inode *inode)
 {
@@ -165,8 +169,8 @@ static errcode_t digest_inode(struct walk *w, ext2_ino_t ino,
 }
 
 /*
- * Whether the inode is the filesystem's own; e2fsck compares the usage in quota
- * files.
+ * Whether the inode is the filesystem's own.  Quota files are not digested,
+ * because e2fsck compares the usage in quota files.
  */
 static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
@@ -199,7 +203,7 @@ static int add_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	return 0;
 }
 
-/* Digests the names of each inode: a sum if there are several. */
+/* Digests the names of each inode.  For several names, adds the digests. */
 static errcode_t learn_names(struct walk *w)
 {
 	w->names = check_alloc(calloc(w->fs->super->s_inodes_count + 1ULL,

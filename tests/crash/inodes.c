@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls e4l_regroup_inodes(), one directory per transaction, for directories of
- * mkaged whose files are far apart: with an index, subdirectories, hard links,
- * trees, and all kinds of inodes.
+ * Calls e4l_regroup_inodes(), with one directory per transaction.  mkaged makes
+ * directories whose files are far apart, with an index, subdirectories, hard
+ * links, trees, and all kinds of inodes.
  */
 #include "config.h"
 #include "e4layout/inodes/regroup.h"
@@ -29,8 +29,8 @@ const char inodes_recipe[] =
 	"htree\n";
 
 /*
- * Exchanges in each of several parts of the tables, with one free inode;
- * directories and trees are among the inodes.
+ * Requires exchanges in several parts of the tables, with one free inode.
+ * Directories and inodes with extent trees are among the inodes.
  */
 const char exchange_recipe[] =
 	"tree /ta dirs 5 files 7\n"
@@ -52,7 +52,7 @@ const char exchange_recipe[] =
 	"many /tr left 1 perdir 140\n"
 	"htree\n";
 
-/* Ends a run after the stop() calls of the planning and one more. */
+/* Ends a run after the stop() calls of the planning and one more call. */
 struct turns {
 	struct op_env *env;
 	uint64_t moves;			/* number of planned moves */
@@ -69,7 +69,7 @@ static bool stop(bool inside, void *priv)
 }
 
 /*
- * Called after a commit; the last transaction is marked when everything is
+ * Called after a commit.  The last transaction is marked when the filesystem is
  * closed.
  */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation without the planner: every file and directory moves to the first
- * free extent that holds it, several files per transaction, several rounds, so
- * that each transaction writes data to blocks, including tree blocks, that the
- * previous one has freed.
+ * An operation without the planner.  Every file and directory moves to the
+ * first free extent that holds it.  A transaction moves several files.  In
+ * several rounds, each transaction writes data to blocks (also tree blocks)
+ * that the previous transaction has freed.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static errcode_t copy_data(struct move *m)
 	return err;
 }
 
-/* The new place of a block of the file. */
+/* Returns the new place of a block of the file. */
 static blk64_t moved(const struct move *m, blk64_t blk)
 {
 	blk64_t first = blk - blk % ratio(m);

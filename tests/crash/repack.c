@@ -5,9 +5,10 @@
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
-#define ROUNDS 30	/* runs of one step each, whose plans may differ */
+/* number of runs with one step each; the plans of the runs may differ */
+#define ROUNDS 30
 #define ALL_AT_ONCE (-1u)
-/* without directories, whose contents change by compaction */
+/* directories are omitted, because compaction changes their contents */
 #define FILES (E4L_REPACK_FILES | E4L_REPACK_TREES)
 
 struct run {
@@ -44,7 +45,7 @@ static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 		run->env->mark(run->env->priv);
 }
 
-/* Checks that a complete run has done everything planned. */
+/* Checks that a complete run has carried out the whole plan. */
 static errcode_t check_result(const struct e4l_repack_result *r)
 {
 	const struct e4l_layout *before = &r->before, *after = &r->after;

@@ -45,7 +45,7 @@ static int run(char *const argv[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Output of e2fsck if it only replays a journal. */
+/* Whether @line is output of e2fsck if e2fsck only replays a journal. */
 static bool is_usual(const char *line)
 {
 	static const char *const usual[] = {
@@ -54,8 +54,8 @@ static bool is_usual(const char *line)
 		"***** FILE SYSTEM WAS MODIFIED *****", " files (",
 		": clean, ",
 		/*
-		 * not part of transactions; e2fsck corrects these counts after
-		 * crashes of the kernel as well
+		 * counts are not part of transactions: e2fsck also corrects
+		 * counts after crashes of the kernel
 		 */
 		"Free blocks count wrong (", "Free inodes count wrong (",
 		"Fix? yes",
@@ -112,7 +112,10 @@ static const char *run_e2fsck(const struct world *w, char *how)
 	return NULL;
 }
 
-/* e4check must accept the filesystem that e2fsck or the kernel has repaired. */
+/*
+ * Checks that e4check accepts the filesystem that e2fsck or the kernel has
+ * repaired.
+ */
 static const char *run_e4check(const struct world *w)
 {
 	return verify(w->path[DEV_FS], 0) ? NULL :
@@ -122,8 +125,8 @@ static const char *run_e4check(const struct world *w)
 /*
  * Mounts the filesystem, which replays the journal; nothing must be left to
  * repair.  Waits until the loop device is detached, because another program,
- * such as udev, may have it open: e4check would find the journal on it in its
- * old state.
+ * such as udev, may have the loop device open.  If the loop device were
+ * attached, e4check would find the old state of the journal on it.
  */
 static const char *run_mount(const struct world *w)
 {
@@ -144,9 +147,9 @@ static const char *run_mount(const struct world *w)
 }
 
 /*
- * Runs e2undo as the manual describes: -f only if the superblock does not
- * match, because the power failed between its write and that of the undo file.
- * An incomplete undo file means that the device is unchanged.
+ * Runs e2undo as the manual describes.  Uses -f only if the superblock does not
+ * match, because the power failed between the writes of the superblock and of
+ * the undo file.  An incomplete undo file means that the device is unchanged.
  */
 static bool run_e2undo(const struct world *w)
 {

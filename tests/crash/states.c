@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The possible states of the devices.  Writes before the last flush of a device
- * are complete; of the later writes, any subset may be on disk, in any order,
- * torn at 512 bytes.  One copy of the devices is in memory and one in files for
- * the programs; a state is patched into both copies and undone again, and a
- * comparison of the copies undoes the programs' changes.
+ * are complete.  Of the later writes, any subset may be on disk, in any order,
+ * torn at 512 bytes.
+ *
+ * One copy of the devices is in memory, and one copy is in files for the
+ * programs.  A state is patched into both copies and undone again.  The
+ * programs' changes are undone by comparing the copies.
  */
 #include "config.h"
 #include <errno.h>
@@ -90,8 +92,8 @@ static size_t log_end(const struct tap_log *log, int dev)
 }
 
 /*
- * Copies everything except zeroes to memory and to the file, which stays
- * sparse.
+ * Copies everything except zeroes to memory and to the file, so that the file
+ * stays sparse.
  */
 static void fill(struct device *d, const uint8_t *base)
 {
@@ -178,7 +180,10 @@ static void save_sector(struct machine *m, int dev, uint64_t index)
 	memcpy(s->old, m->dev[dev].mem + index * SECTOR, SECTOR);
 }
 
-/* A write to the undo file is irrelevant if the file is not read. */
+/*
+ * Whether @ev is a relevant write.  A write to the undo file is irrelevant if
+ * the file is not read.
+ */
 static bool is_write(const struct machine *m, const struct tap_event *ev)
 {
 	return ev->type == TAP_WRITE && ev->dev < m->w.n_dev;
@@ -314,8 +319,8 @@ static bool same(const struct digest *a, const struct digest *b)
 }
 
 /*
- * Checks that exactly the committed transactions are complete; the one after
- * them may be complete as well.
+ * Checks that the committed transactions are complete, and that the others are
+ * not.  The first uncommitted transaction may also be complete.
  */
 static const char *judge(const struct machine *m, const struct digest *d)
 {
@@ -329,8 +334,8 @@ static const char *judge(const struct machine *m, const struct digest *d)
 }
 
 /*
- * Checks the state in memory as a crash before event @at, unless it was checked
- * before.
+ * Checks the state in memory as a crash before event @at, unless the state was
+ * checked before.
  */
 static void check_state(struct machine *m, size_t at, const char *how)
 {
@@ -424,8 +429,9 @@ static void flush(struct machine *m, int dev)
 }
 
 /*
- * The weight of an interval between flushes grows with the number of its
- * possible states: any writes may be on disk, and any sectors of torn writes.
+ * Returns the weight of an interval between flushes.  The weight grows with the
+ * number of possible states: any writes may be on disk, and any sectors of torn
+ * writes.
  */
 static size_t window_weight(size_t writes, size_t sectors)
 {
@@ -448,9 +454,10 @@ static bool is_over(const struct machine *m)
 
 /*
  * Walks through the log.  Checks the state with all writes so far at each
- * @each-th event, and at the end of each interval between flushes, or of some
- * of them if @each is large.  Also checks @attempts random states per unit of
- * the interval's weight, and a few more, so that each interval has some.
+ * @each-th event.  Also checks the state at the end of each interval between
+ * flushes; if @each is large, omits some intervals.  Checks @attempts random
+ * states per unit of the interval's weight, and a few more, so that each
+ * interval has some.
  */
 static void walk(struct machine *m, size_t each, double attempts)
 {
@@ -514,14 +521,14 @@ struct refs make_refs(const struct bench *b, const struct tap_log *log,
 		if (!b->changes_content && ref[i].content != ref[0].content)
 			fatal("%s: transaction %zu changes a file",
 			      b->sc->name, i);
-	/* a transaction may change tree blocks only, like e2fsck */
+	/* a transaction may change only tree blocks, like e2fsck does */
 	if (n > 1 && same(&ref[0], &ref[n - 1]))
 		fatal("%s: no transaction changes an extent", b->sc->name);
 	machine_close(&m);
 	return (struct refs) { ref, n };
 }
 
-/* The weight of all intervals, for all devices of the log together. */
+/* Returns the weight of all intervals, for all devices of the log together. */
 static size_t total_weight(const struct machine *m)
 {
 	const struct tap_log *log = m->log;

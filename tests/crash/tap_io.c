@@ -195,7 +195,7 @@ static errcode_t tap_zeroout(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* Discarded bytes read as zeroes, or as anything. */
+/* Discards bytes, which then read as zeroes or as any data. */
 static errcode_t tap_discard(io_channel io, unsigned long long blk,
 			     unsigned long long count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An io_manager that stacks over another, records every write and flush in
- * order, and can make one of them fail.
+ * An io_manager that stacks over another io_manager.  Records every write and
+ * flush in order, and can make one write or flush fail.
  */
 #ifndef CRASH_TAP_IO_H
 #define CRASH_TAP_IO_H
@@ -51,15 +51,15 @@ struct tap_log {
 
 /*
  * Stacks over unix_io_manager, without its cache.  A channel records to the log
- * that was set last before the channel was opened.
+ * that was set last when the channel was opened.
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);
 
-/* Writes so far belong to no transaction. */
+/* The writes so far belong to no transaction. */
 void tap_begin(struct tap_log *log);
 
-/* Appends a TAP_MARK, unless nothing was written after the last one. */
+/* Appends a TAP_MARK, unless nothing was written after the last TAP_MARK. */
 void tap_mark(struct tap_log *log);
 
 /* Clears the events and counters; the paths stay. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tunables that are added, outgrow the root's inode and get a block of their
- * own, change there, move back, and are removed: one transaction each.
+ * Tunables are added, grow too large for the root's inode and get a block of
+ * their own, change in the block, move back, and are removed.  Each change is
+ * one transaction.
  */
 #include "config.h"
 #include <string.h>

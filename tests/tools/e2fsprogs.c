@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs mke2fs, tune2fs and e2fsck of the system, for all features, with fixed
- * UUID, clock and configuration, so that the output is always the same.
+ * Runs mke2fs, tune2fs and e2fsck of the system.  The programs support all
+ * features, and use a fixed UUID, clock and configuration, so that the output
+ * is reproducible.
  */
 #include "config.h"
 #include <errno.h>
@@ -55,7 +56,7 @@ static void set_environment(const struct lab *l, const char *conf)
 	unsetenv("E2FSPROGS_UNDO_DIR");
 }
 
-/* A file without a name that child processes can read. */
+/* Makes a file without a name that child processes can read. */
 static int memory_file(const struct lab *l, const char *text, char path[32])
 {
 	int fd = memfd_create("mkaged", 0);
@@ -83,7 +84,7 @@ static int run(const struct lab *l, char *const *argv, int log)
 	return status;
 }
 
-/* The last line in @log, without trailing blanks. */
+/* Returns the last line in @log, without trailing blanks. */
 static const char *last_line(int log, char *text, size_t size)
 {
 	ssize_t len = pread(log, text, size - 1, 0);

@@ -47,9 +47,9 @@ static void write_blks(struct lab *l, blk64_t pblk, int count, const void *buf)
 /* ---- contents ---- */
 
 /*
- * Fills one block of a regular file; a written block is zero beyond the end of
- * the file.  An unwritten block has content as well, to detect readers that
- * show it.
+ * Fills one block of a regular file.  Beyond the end of the file, a written
+ * block is zero.  An unwritten block also has content, so that readers that
+ * return the content are detected.
  */
 static void fill_block(struct lab *l, const struct node *n, char *buf,
 		       __u64 lblk, bool unwritten)
@@ -187,7 +187,7 @@ struct walk {
 	__u32 used;   /* number of the node's meta_blks written so far */
 };
 
-/* The first extent that ends after @lblk, or NULL. */
+/* Returns the first extent that ends after @lblk, or NULL. */
 static const struct extent *walk_to(struct walk *w, __u64 lblk)
 {
 	const struct extent *e;
@@ -209,8 +209,8 @@ static blk64_t walk_map(struct walk *w, __u64 lblk)
 
 /*
  * Writes the block that maps @span logical blocks from @first on, and all
- * blocks below it; for a span of one, the data block.  Returns 0 if nothing is
- * mapped.
+ * blocks below it.  If @span is one, writes the data block.  If nothing is
+ * mapped, returns 0.
  */
 static blk64_t emit_indirect(struct walk *w, __u64 first, __u64 span)
 {
@@ -373,8 +373,8 @@ static void emit_group(struct lab *l, dgrp_t group)
 }
 
 /*
- * libext2fs reads an inode to get the generation for checksums; here the blocks
- * are written before the inode.
+ * Reads an inode for libext2fs, which needs the generation for checksums.
+ * emit.c writes blocks before the inode, so the inode on disk is not valid yet.
  */
 static errcode_t read_inode(ext2_filsys fs, ext2_ino_t ino,
 			    struct ext2_inode *inode)

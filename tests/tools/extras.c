@@ -50,7 +50,10 @@ void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot)
 
 /* ---- inline data and extended attributes ---- */
 
-/* On an error, names the inode, because its line in the recipe is unknown. */
+/*
+ * On an error, prints the number of the inode, because the inode's line in the
+ * recipe is unknown.
+ */
 static void check_inode(struct lab *l, const struct node *n, errcode_t err,
 			const char *doing)
 {
@@ -84,8 +87,8 @@ static void set_inline(struct lab *l, struct node *n)
 }
 
 /*
- * Adds the blocks of an EA inode to the inode's block count, which libext2fs
- * omits.
+ * Adds the blocks of an EA inode to the block count of the inode that uses it,
+ * because libext2fs omits them.
  */
 static void charge_value(struct lab *l, struct node *n, size_t value_bytes)
 {
@@ -162,7 +165,9 @@ void extra_inodes(struct lab *l)
 
 /* ---- MMP and the external journal ---- */
 
-/* Removes the host's name and the time, which mke2fs stores in the block. */
+/*
+ * Removes the host's name and the time from the MMP block, which mke2fs stores.
+ */
 static void reset_mmp(struct lab *l)
 {
 	struct mmp_struct *mmp = lab_alloc(l, l->block_bytes);

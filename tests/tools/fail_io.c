@@ -34,7 +34,7 @@ static bool is_the_file(int fd)
 	       st.st_ino == want.st_ino && st.st_dev == want.st_dev;
 }
 
-/* @at < 0: the current position. */
+/* Whether the request fails.  @at < 0: the current position. */
 static bool fails(int fd, bool writes, size_t len, off_t at)
 {
 	uint64_t from = number("FAIL_IO_AT"), to;
@@ -97,7 +97,8 @@ int fallocate(int fd, int mode, off_t at, off_t len)
 	return discards(fd) ? -1 : syscall(SYS_fallocate, fd, mode, at, len);
 }
 
-#ifndef __USE_FILE_OFFSET64 /* else fallocate64() is fallocate() */
+/* with __USE_FILE_OFFSET64, fallocate64() and fallocate() are one function */
+#ifndef __USE_FILE_OFFSET64
 int fallocate64(int fd, int mode, off64_t at, off64_t len)
 {
 	return fallocate(fd, mode, at, len);

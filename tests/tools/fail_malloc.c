@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For LD_PRELOAD: allocation number FAIL_MALLOC of the process, from 1, fails;
- * with FAIL_MALLOC_ON, all later ones fail as well.  If FAIL_MALLOC_COUNT is
- * the name of a file, the number of allocations is written to it.  Child
- * processes are not affected.  Exit status 98: libext2fs has called abort().
+ * For LD_PRELOAD: allocation number FAIL_MALLOC of the process, from 1, fails.
+ * With FAIL_MALLOC_ON, all later allocations also fail.  If FAIL_MALLOC_COUNT
+ * is the name of a file, the number of allocations is written to the file.
+ * Child processes are not affected.  Exit status 98: libext2fs has called
+ * abort().
  */
 #include "config.h"
 #include <dlfcn.h>
@@ -50,7 +51,9 @@ __attribute__((destructor)) static void end(void)
 	close(fd);
 }
 
-/* Places where libext2fs 1.47.0 crashes without memory. */
+/*
+ * Whether the caller is a place where libext2fs 1.47.0 crashes without memory.
+ */
 static bool would_crash(void *caller)
 {
 	static const char *const names[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For LD_PRELOAD: sync_file_range() writes the data, but returns EIO when it
- * waits for a descriptor for the second time: e4repack waits once before it
- * moves a file's data and once afterwards.  Runs the shell command FAIL_RUN
- * before the first failure; with FAIL_ONCE, only the first failure occurs.
- * With FAIL_POPULATE, madvise(MADV_POPULATE_READ) fails instead.
+ * For LD_PRELOAD: sync_file_range() writes the data, but the second wait for a
+ * descriptor returns EIO.  e4repack waits once before and once after it moves a
+ * file's data.  Before the first failure, runs the shell command FAIL_RUN.
+ * With FAIL_ONCE, only the first failure occurs.  With FAIL_POPULATE,
+ * madvise(MADV_POPULATE_READ) fails instead.
  */
 #include "config.h"
 #include <errno.h>

@@ -38,7 +38,10 @@
 
 #define PIECE_BYTES (1u << 20)
 
-/* Runs of logical blocks, joined if contiguous, independent of the extents. */
+/*
+ * Runs of logical blocks.  Contiguous runs are joined, so that the digest does
+ * not depend on the extents.
+ */
 struct runs {
 	uint64_t hash;
 	uint64_t from, to;		/* current run */
@@ -290,7 +293,7 @@ static void print_inode(struct file *f, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------- names */
 
-/* The path of an entry, with special bytes in hexadecimal. */
+/* Returns the path of an entry, with special bytes in hexadecimal. */
 static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
 {
 	unsigned int n = ext2fs_dirent_name_len(entry), i;

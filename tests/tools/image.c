@@ -7,7 +7,8 @@
 
 #define ROOT_ENTRIES 4 /* entries of an extent tree's root, in i_block */
 #define MAX_DEPTH 5
-#define ENCRYPTED_NAME_BYTES 16 /* minimum: one cipher block */
+/* minimum length of an encrypted name: one cipher block */
+#define ENCRYPTED_NAME_BYTES 16
 #define MAX_LBLK EXT_MAX_EXTENT_LBLK
 
 /* Reserves one more element in an array that grows by doubling. */
@@ -28,8 +29,8 @@ struct extra *node_extra(struct lab *l, struct node *n)
 /* ---- free space ---- */
 
 /*
- * Finds the first free extent in [@from, end), cut at @max.  Returns its length,
- * or 0.
+ * Finds the first free extent in [@from, end), cut at @max.  Returns the length
+ * of the extent; 0: no block is free.
  */
 static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 			blk64_t *start)
@@ -50,8 +51,8 @@ static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 }
 
 /*
- * Finds a free extent of @want blocks, or of any length, from the goal on, or from
- * the start.  Returns its length, or 0.
+ * Finds a free extent of @want blocks, or of any length.  Searches from the
+ * goal on, and then from the start.  Returns the length of the extent, or 0.
  */
 static blk64_t find_run(struct lab *l, blk64_t want, bool any, blk64_t *start)
 {
@@ -123,8 +124,9 @@ void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg)
 }
 
 /*
- * Appends a run: joins it with the previous extent unless that is one of the
- * first @floor, and splits it at the maximum length of an entry.
+ * Appends a run.  Joins the run with the previous extent, unless the previous
+ * extent is one of the first @floor.  Splits the run at the maximum length of
+ * an entry.
  */
 static void push(struct lab *l, struct node *n, __u64 lblk, __u64 len,
 		 int flags, blk64_t pblk, __u32 floor)
@@ -176,9 +178,9 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 }
 
 /*
- * If @lblk is in the last cluster of @n, returns the number of blocks from
- * @lblk to the end of the cluster, and sets *@pblk to their place.  Otherwise,
- * returns 0.
+ * If @lblk is in the last cluster of @n, sets *@pblk to the physical block of
+ * @lblk, and returns the number of blocks from @lblk to the end of the cluster.
+ * Otherwise, returns 0.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)
@@ -283,8 +285,9 @@ static __u32 tree_blks(struct lab *l, const struct node *n, int *depth)
 }
 
 /*
- * The number of used indirect blocks, if each maps @span logical blocks and the
- * first one begins at @from; mapped blocks from @limit on are ignored.
+ * Returns the number of used indirect blocks.  Each indirect block maps @span
+ * logical blocks, and the first indirect block begins at @from.  Mapped blocks
+ * from @limit on are ignored.
  */
 static __u32 count_spans(const struct node *n, __u64 from, __u64 span,
 			 __u64 limit)
@@ -311,7 +314,7 @@ static __u32 count_spans(const struct node *n, __u64 from, __u64 span,
 	return sum;
 }
 
-/* The number of indirect, double and triple indirect blocks. */
+/* Returns the number of indirect, double and triple indirect blocks. */
 static __u32 indirect_blks(struct lab *l, const struct node *n)
 {
 	__u64 per = l->block_bytes / sizeof(__u32);
@@ -456,7 +459,7 @@ static unsigned int rec_len(struct lab *l, struct ext2_dir_entry *de)
 	return len;
 }
 
-/* The file type for @mode in a directory entry. */
+/* Returns the file type for @mode in a directory entry. */
 static int file_type(__u16 mode)
 {
 	static const __u8 types[16] = {
@@ -484,7 +487,7 @@ static void entry_set(struct lab *l, struct ext2_dir_entry *de, size_t len,
 	memcpy(de->name, name, strlen(name));
 }
 
-/* The bytes for entries in each block of @dir. */
+/* Returns the number of bytes for entries in each block of @dir. */
 static size_t area_bytes(const struct lab *l, const struct node *dir)
 {
 	return dir->x->is_inline ? INLINE_DIR_BYTES : l->dir_area_bytes;
@@ -606,8 +609,9 @@ ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 }
 
 /*
- * Converts a removed entry to the disk's byte order.  As in Linux, its bytes
- * stay in the block, but libext2fs swaps only entries that it can reach.
+ * Converts a removed entry to the disk's byte order.  As in Linux, the bytes of
+ * the entry stay in the block, but libext2fs swaps only entries that it can
+ * reach.
  */
 static void leave_on_disk(struct ext2_dir_entry *de)
 {
@@ -660,7 +664,10 @@ static int release_blk(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t count,
 	return 0;
 }
 
-/* Makes mke2fs' root a node: an empty directory except for lost+found. */
+/*
+ * Makes a node of the root directory of mke2fs, which is empty except for
+ * lost+found.
+ */
 static void adopt_root(struct lab *l)
 {
 	struct node *root = &l->nodes[EXT2_ROOT_INO];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of mkaged.  A recipe (recipe.c) is run in memory (image.c), where a
- * file is a list of extents and a directory a list of entries; the result is
- * written in inode order (emit.c).
+ * file is a list of extents and a directory is a list of entries.  The result
+ * is written in inode order (emit.c).
  *
- * Every failure ends the program and prints the recipe's line: functions return
- * no errors.
+ * Every failure ends the program and prints the recipe's line, so functions
+ * return no errors.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -62,7 +62,7 @@ struct extra {
 	/* a directory: contents of its blocks, in host byte order */
 	char *dir;
 	size_t dir_bytes;
-	size_t last_off; /* offset of its last entry */
+	size_t last_off; /* offset of the last entry */
 	__u32 serial;	 /* number of generated names in the directory */
 	ext2_ino_t parent;
 };
@@ -103,7 +103,7 @@ void lab_check(const struct lab *l, errcode_t err, const char *doing);
 void *lab_alloc(const struct lab *l, size_t bytes); /* returns zeroed memory */
 void *lab_realloc(const struct lab *l, void *p, size_t bytes);
 char *lab_strdup(const struct lab *l, const char *s);
-/* The next pseudo-random number. */
+/* Returns the next pseudo-random number. */
 __u64 lab_random(struct lab *l, __u64 below);
 
 /* e2fsprogs.c */
@@ -138,7 +138,7 @@ static inline ext2_ino_t node_ino(const struct lab *l, const struct node *n)
 }
 
 struct extra *node_extra(struct lab *l, struct node *n);
-/* The end of the last logical block that @n maps. */
+/* Returns the end of the last logical block that @n maps. */
 __u32 node_end_lblk(const struct node *n);
 
 typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
@@ -146,8 +146,9 @@ typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
 void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 
 #define GROW_UNWRITTEN 1
-#define GROW_HOLES 2 /* any free extents; otherwise one if possible */
-/* into clusters that the file already has, like the kernel */
+/* use any free extents; otherwise, one free extent if possible */
+#define GROW_HOLES 2
+/* use clusters that the file already has, like the kernel */
 #define GROW_MERGE 4
 /*
  * Appends logical blocks to @n on free blocks from the goal on; advances the
@@ -155,7 +156,10 @@ void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
  */
 void node_grow(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags);
-/* Like node_grow(), on the free blocks from @pblk on, as separate entries. */
+/*
+ * Appends blocks like node_grow(), on the free blocks from @pblk on, as
+ * separate entries.
+ */
 void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 		  int flags, blk64_t pblk);
 /* Appends separate entries for blocks that are already taken. */
@@ -165,26 +169,32 @@ void node_push(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 blk64_t take_run(struct lab *l, blk64_t len_blks);
 
 /*
- * The number of blocks that map @n, without its inode; *@depth is the depth of
- * its tree.
+ * Returns the number of blocks that map @n, without its inode.  *@depth is the
+ * depth of the tree.
  */
 __u32 node_meta_needed(struct lab *l, const struct node *n, int *depth);
-/* The number of entries in each leaf, or index block, of @n's tree. */
+/* Returns the number of entries in each leaf or index block of @n's tree. */
 __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf);
 /* Takes the missing blocks for the map of @n. */
 void node_settle(struct lab *l, struct node *n);
 
-/* Adds an inode without a name at or after @goal, or at the next one (0). */
+/*
+ * Adds an inode without a name at or after @goal.  If @goal is 0, adds the next
+ * free inode.
+ */
 struct node *node_new(struct lab *l, __u16 mode, ext2_ino_t goal);
 void node_encrypt(struct lab *l, struct node *n);
 /* Makes @dir an empty directory. */
 void dir_init(struct lab *l, struct node *dir, struct node *parent);
 void dir_add(struct lab *l, struct node *dir, const char *name,
 	     struct node *child);
-/* The inode of the entry @name in @dir, or 0. */
+/* Returns the inode of the entry @name in @dir, or 0. */
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
-/* Calls @fn for each entry except "." and "..".  If @fn returns true, removes it. */
+/*
+ * Calls @fn for each entry except "." and "..".  If @fn returns true, removes
+ * the entry.
+ */
 typedef bool entry_fn(struct lab *l, struct ext2_dir_entry *de, void *arg);
 void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg);
 /* Removes a name of @n; the last name also frees the inode and its contents. */
@@ -192,16 +202,19 @@ void drop_link(struct lab *l, struct node *n);
 
 /* emit.c */
 void emit_image(struct lab *l);
-/* Fills @bytes (a multiple of 8) by @key, without long zero runs. */
+/*
+ * Fills @bytes (a multiple of 8) with pseudo-random data of @key, without long
+ * runs of zeroes.
+ */
 void emit_fill(void *buf, size_t bytes, __u64 key);
-/* A unique number for each block of each file. */
+/* Returns a unique number for each block of each file. */
 __u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk);
 
 /* extras.c */
 
 /* Writes an encryption context to @slot, an inode in its table. */
 void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot);
-/* Changes a few inodes with libext2fs, after all are written. */
+/* Changes a few inodes with libext2fs.  Call after all inodes are written. */
 void extra_inodes(struct lab *l);
 /* Writes the MMP block and the external journal. */
 void extra_blocks(struct lab *l);

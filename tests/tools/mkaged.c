@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mkaged: builds an ext4 image from a recipe, without mounting and without
- * root; the same recipe and seed always result in the same bytes.
+ * root. A recipe and a seed always result in the same bytes.
  * tests/recipes/README.md describes the directives.
  */
 #include "config.h"
@@ -56,7 +56,7 @@ char *lab_strdup(const struct lab *l, const char *s)
 	return copy;
 }
 
-/* Vigna's xorshift64*: a state other than zero never becomes zero. */
+/* Vigna's xorshift64*.  A state other than zero never becomes zero. */
 __u64 lab_random(struct lab *l, __u64 below)
 {
 	__u64 x = l->random_state;

@@ -2,10 +2,12 @@
 /*
  * qemu_lock IMAGE BYTE...: locks bytes of IMAGE as qemu does, prints a line,
  * and holds the locks until the end of its input.  Bytes from 100 on stand for
- * operations on the image, and bytes from 200 on for operations that other
+ * operations on the image.  Bytes from 200 on stand for operations that other
  * programs must not do.  The locks belong to the open file and not to the
- * process.  Fails if another program holds the opposite lock: byte 200 + N is
- * the opposite of byte 100 + N, and byte 100 + N of byte 200 + N.
+ * process.
+ *
+ * Byte 200 + N is the opposite of byte 100 + N.  If another program holds the
+ * opposite of a lock, the program fails.
  */
 #include "config.h"
 #include <fcntl.h>

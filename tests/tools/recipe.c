@@ -28,7 +28,7 @@ static const char *arg(struct args *a, int i, const char *what)
 	return a->word[i];
 }
 
-/* The index of an option, or 0. */
+/* Returns the index of an option, or 0. */
 static int find_opt(struct args *a, const char *name)
 {
 	int i;
@@ -47,7 +47,7 @@ static bool opt(struct args *a, const char *name)
 	return find_opt(a, name) != 0;
 }
 
-/* The word after an option, or NULL. */
+/* Returns the word after an option, or NULL. */
 static const char *opt_word(struct args *a, const char *name)
 {
 	int i = find_opt(a, name);
@@ -107,7 +107,7 @@ static __u32 opt_count(struct args *a, const char *name, __u32 otherwise)
 	return value;
 }
 
-/* A required number that is not 0. */
+/* Returns a required number that is not 0. */
 static __u32 need_count(struct args *a, const char *name)
 {
 	__u32 value = opt_count(a, name, 0);
@@ -132,7 +132,7 @@ struct range {
 	__u64 least, most;
 };
 
-/* `SIZE` or `SIZE-SIZE`. */
+/* Returns the range of an option of the form `SIZE` or `SIZE-SIZE`. */
 static struct range opt_range(struct args *a, const char *name)
 {
 	const char *word = opt_word(a, name);
@@ -167,7 +167,8 @@ static struct node *make_dir(struct lab *l, struct node *parent,
 }
 
 /*
- * The directory of @path, created if missing; *@name is the rest of the path.
+ * Returns the directory of @path, which is created if missing.  *@name is the
+ * rest of the path.
  */
 static struct node *walk_path(struct lab *l, const char *path,
 			      const char **name)
@@ -207,7 +208,7 @@ static struct node *find_node(struct lab *l, const char *path)
 	return &l->nodes[ino];
 }
 
-/* The directory @path, created if missing. */
+/* Returns the directory @path, which is created if missing. */
 static struct node *find_dir(struct lab *l, const char *path)
 {
 	const char *name;
@@ -257,7 +258,7 @@ static __u32 opt_flags(struct args *a)
 	return flags;
 }
 
-/* Options of any inode. */
+/* Takes the options of any inode. */
 static void take_attributes(struct args *a, struct node *n)
 {
 	const char *mode = opt_word(a, "mode");
@@ -289,7 +290,7 @@ static void take_inline(struct args *a, struct node *n)
 	node_extra(a->l, n)->is_inline = true;
 }
 
-/* Options for the map of a regular file. */
+/* Takes the options for the map of a regular file. */
 static void take_shape(struct args *a, struct node *n)
 {
 	__u32 depth = opt_count(a, "depth", 0);
@@ -306,7 +307,7 @@ static void take_shape(struct args *a, struct node *n)
 	}
 }
 
-/* A new inode with the name of the line's first argument. */
+/* Makes a new inode with the name of the line's first argument. */
 static struct node *new_at_path(struct args *a, __u16 mode)
 {
 	const char *name;
@@ -332,7 +333,7 @@ static struct node *new_file(struct args *a)
 	return new_at_path(a, LINUX_S_IFREG | 0644);
 }
 
-/* A regular file with the next generated name. */
+/* Adds a regular file with the next generated name. */
 static struct node *add_file(struct lab *l, struct node *dir,
 			     const char *prefix, ext2_ino_t goal_ino)
 {
@@ -352,7 +353,7 @@ static struct node *add_dir(struct lab *l, struct node *parent)
 	return make_dir(l, parent, name, 0);
 }
 
-/* Sets the size: the given one, or the end of the last extent. */
+/* Sets the size of the file: the given size, or the end of the last extent. */
 static void finish_file(struct args *a, struct node *n)
 {
 	n->size_bytes = opt_bytes(a, "isize", (__u64)node_end_lblk(n) *
@@ -445,7 +446,7 @@ static void do_dir(struct args *a)
 	new_at_path(a, LINUX_S_IFDIR | 0755);
 }
 
-/* One extent: LBLK+LENw or LBLK+LENu, optionally followed by @PBLK. */
+/* Adds one extent: LBLK+LENw or LBLK+LENu, optionally followed by @PBLK. */
 static void grow_extent(struct lab *l, struct node *n, const char *word)
 {
 	const char *s = word;
@@ -488,7 +489,10 @@ static void do_file(struct args *a)
 	}
 }
 
-/* Alternating written and unwritten ranges on contiguous blocks. */
+/*
+ * Makes a file of alternating written and unwritten ranges on contiguous
+ * blocks.
+ */
 static void do_mosaic(struct args *a)
 {
 	struct lab *l = a->l;
@@ -531,7 +535,7 @@ static __u64 whole_clusters(const struct lab *l, __u64 blks)
 	return div_up(blks, l->ratio_blks) * l->ratio_blks;
 }
 
-/* Fragments with free blocks between them. */
+/* Makes a file of fragments with free blocks between them. */
 static void do_scatter(struct args *a)
 {
 	struct lab *l = a->l;
@@ -557,7 +561,7 @@ static void do_scatter(struct args *a)
 	finish_file(a, n);
 }
 
-/* Files that grow alternately. */
+/* Makes files that grow alternately. */
 static void do_interleave(struct args *a)
 {
 	struct lab *l = a->l;
@@ -605,8 +609,8 @@ static __u32 count_free_inos(struct lab *l)
 }
 
 /*
- * The number of files to make: the option count, or the number of free inodes
- * without those that the option left keeps free.
+ * Returns the number of files to make: the option `count`, or the number of
+ * free inodes minus the option `left` and minus the inodes of new directories.
  */
 static __u32 count_many(struct args *a, __u32 per_dir)
 {
@@ -645,7 +649,8 @@ static void do_many(struct args *a)
 }
 
 /*
- * Directories whose files are created alternately, one per directory and round.
+ * Makes directories whose files are created alternately, one file per directory
+ * and round.
  */
 static void do_tree(struct args *a)
 {
@@ -665,7 +670,7 @@ static void do_tree(struct args *a)
 	free(dir);
 }
 
-/* Which regular files in and below a directory are removed. */
+/* The regular files to remove in and below a directory. */
 struct cull {
 	__u32 every, percent, seen;
 };
@@ -903,7 +908,10 @@ static void run_directive(struct args *a)
 				 a->word[i]);
 }
 
-/* Splits @line, with @turn for each %, into words and runs it. */
+/*
+ * Replaces each % in @line by @turn, splits the line into words, and runs the
+ * line.
+ */
 static void run_line(struct lab *l, const char *line, __u32 turn)
 {
 	size_t len = strlen(line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * reread_probe IMAGE OFFSET: repacks an image.  After the first scan, copies
- * standard input to OFFSET in the image; if standard input is empty, truncates
- * the image there.  Prints the error and the number of transactions.
+ * standard input to OFFSET in the image.  If standard input is empty, truncates
+ * the image at OFFSET.  Prints the error and the number of transactions.
  */
 #include "config.h"
 #include <err.h>

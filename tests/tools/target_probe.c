@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * target_probe read|write|plan TARGET: opens a target like a tool, prints its
- * device, waits for the end of standard input, and closes it.
+ * target_probe read|write|plan TARGET: opens TARGET like a tool, and prints its
+ * device.  Waits for the end of standard input, and closes TARGET.
  */
 #include "config.h"
 #include <stdio.h>

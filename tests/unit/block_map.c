@@ -74,7 +74,7 @@ START_TEST(test_cells)
 }
 END_TEST
 
-/* The model: one byte per block. */
+/* Compares @map with the model, which has one byte per block. */
 static void compare(const struct block_map *map, const unsigned char *state)
 {
 	uint64_t count[BLOCK_STATES];
@@ -118,7 +118,7 @@ static blk64_t add_file(struct block_map *map, unsigned char *state,
 			x.len = 1;
 			n = 0;
 		}
-		/* the rest of a cluster has the state of the next extent */
+		/* the rest of a cluster gets the state of the next extent */
 		for (blk = (x.pblk & ~mask) > end ? x.pblk & ~mask : end;
 		     blk < x.pblk + x.len; blk++)
 			if (ino > 10)
@@ -169,7 +169,7 @@ START_TEST(test_states)
 }
 END_TEST
 
-/* Blocks that are claimed twice must not make the rest of the cell negative. */
+/* If several files claim a block, no count of the cell becomes negative. */
 START_TEST(test_damage)
 {
 	struct block_map *map = make(&shapes[0]);

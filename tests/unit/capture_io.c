@@ -35,7 +35,9 @@ static struct struct_ext2_filsys open_device(char *path, uint8_t *content)
 	return fs;
 }
 
-/* A random request: whole blocks, or fewer bytes as a negative count. */
+/*
+ * Chooses a random request: whole blocks, or fewer bytes as a negative count.
+ */
 static size_t random_span(uint32_t *state, blk64_t *blk, int *count)
 {
 	*blk = next_random(state) % BLOCKS;
@@ -46,7 +48,10 @@ static size_t random_span(uint32_t *state, blk64_t *blk, int *count)
 	return -*count;
 }
 
-/* Reads and writes agree with an array; the device is not changed. */
+/*
+ * Reads and writes of the channel agree with an array, and the device is not
+ * changed.
+ */
 START_TEST(follows_a_model)
 {
 	static uint8_t before[BLOCKS * BS], model[BLOCKS * BS];
@@ -103,7 +108,7 @@ START_TEST(keeps_only_what_differs)
 	ck_assert_uint_eq(c->n, 1);
 	ck_assert_uint_eq(c->blocks[0].blk, 5);
 	/*
-	 * writes of the superblock are dropped, other block sizes are refused
+	 * writes of the superblock are dropped; other block sizes are refused
 	 */
 	ck_assert_int_eq(io_channel_write_byte(fs.io, 1024, 2, buf), 0);
 	ck_assert_uint_eq(c->n, 1);

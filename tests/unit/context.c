@@ -5,7 +5,7 @@
 #include "e4layout/base/internal.h"
 #include "unit.h"
 
-/* An 8 MiB filesystem in an unlinked file. */
+/* Makes an 8 MiB filesystem in an unlinked file. */
 static ext2_filsys make_fs(char *path)
 {
 	ext2_filsys fs;

@@ -181,7 +181,7 @@ static void learn(ext2_filsys fs)
 	}
 }
 
-/* The name that e4l_names_load() chooses for an inode. */
+/* Returns the name that e4l_names_load() chooses for an inode. */
 static const struct link *main_link(ext2_ino_t ino)
 {
 	const struct link *best = NULL;
@@ -209,7 +209,7 @@ static void put_path(ext2_ino_t ino, char *buf)
 	strcat(strcat(buf, "/"), l->name);
 }
 
-/* The distinct inodes of a directory, and their inode-table blocks. */
+/* Counts the distinct inodes of a directory, and their inode-table blocks. */
 static struct e4l_dir_locality locality_of(ext2_filsys fs, ext2_ino_t dir)
 {
 	static bool seen[MAX_INO], block[MAX_INO];
@@ -271,7 +271,7 @@ static const struct e4l_dirs_ops got_ops = {
 	.entry = got_entry, .locality = got_locality, .damage = got_damage,
 };
 
-/* From i_size; 0: inline. */
+/* Returns the number of blocks according to i_size; 0: inline directory. */
 static uint64_t own_blocks(ext2_filsys fs, ext2_ino_t ino)
 {
 	struct ext2_inode inode;
@@ -366,8 +366,8 @@ static void compare_subtree(struct e4l *e)
 }
 
 /*
- * debugfs ncheck prints every name of an inode; the name of the library must be
- * one of these names.
+ * debugfs ncheck prints every name of an inode.  The name that the library
+ * returns must be one of these names.
  */
 static void compare_ncheck(struct e4l *e)
 {
@@ -566,7 +566,7 @@ START_TEST(bounds_every_entry)
 	ck_assert_str_eq(walk(block, 1024, false), "a!c");
 	put_entry(block + 16, 0, 12, 2, "bb");
 	ck_assert_str_eq(walk(block, 1024, false), "ac");
-	/* "." is not reported */
+	/* e4l_dir_next() does not report "." */
 	put_entry(block, 12, 16, 1, ".");
 	ck_assert_str_eq(walk(block, 1024, false), "c");
 	ck_assert_str_eq(walk(block, 20, false), "!");

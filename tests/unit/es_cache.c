@@ -19,7 +19,10 @@ struct model {
 	uint64_t hits, misses;
 };
 
-/* The last inode's blocks are the last blocks that a file can have. */
+/*
+ * Returns the first block of inode @ino in the test.  The last inode uses the
+ * last blocks that a file can have.
+ */
 static uint32_t base(unsigned int ino)
 {
 	return ino == INODES - 1 ? UINT32_MAX - (BLOCKS - 1) : ino * 7;
@@ -41,8 +44,8 @@ static bool alike(const struct model *m, unsigned int ino, unsigned int a,
 }
 
 /*
- * A found entry agrees with the model; without a limit, no known block is
- * missing.
+ * Checks that a found entry agrees with the model.  Without a limit, no known
+ * block may be missing.
  */
 static unsigned int check_entry(const struct model *m, unsigned int ino,
 				unsigned int at, const struct e4l_es *es,
@@ -349,7 +352,7 @@ START_TEST(test_turns)
 		ck_assert_uint_eq(known(c, ino, 0, 4), 0);
 		ck_assert_uint_eq(known(c, ino, 4, 6), 6);
 	}
-	/* all entries are in use: one is reclaimed anyway */
+	/* all entries are in use: reclaim frees one of them anyway */
 	ck_assert_uint_eq(e4l_es_shrink(c, 0), 1);
 	e4l_es_free(c);
 }

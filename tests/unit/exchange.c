@@ -31,7 +31,10 @@ static struct e4l_quotas q;
  * ---------------------------------------------------------------- the tables
  */
 
-/* Leaves @vacancy of 1000 places free; directories have different sizes. */
+/*
+ * Draws random tables with @vacancy of 1000 places free.  Directories have
+ * different sizes.
+ */
 static void draw(unsigned int vacancy)
 {
 	unsigned int dirs = 1 + random() % DIRS, i, j;
@@ -125,7 +128,10 @@ static struct e4l_trail_move moves[BLOCKS * MOST];
 static int who_moves[BLOCKS * MOST];
 static size_t n_moves;
 
-/* Moves each surplus inode to a cell of its directory that lacks one. */
+/*
+ * Makes moves of each surplus inode to a cell of its directory that lacks an
+ * inode.
+ */
 static void make_moves(void)
 {
 	unsigned int lack[BLOCKS * MOST], i, j;
@@ -160,7 +166,7 @@ static int *at(struct spot s)
 	return &place[s.block][s.nr];
 }
 
-/* A place in @block with owner @who. */
+/* Finds a place in @block with owner @who. */
 static struct spot find(unsigned int block, int who)
 {
 	struct spot s = { block, 0 };
@@ -171,7 +177,7 @@ static struct spot find(unsigned int block, int who)
 	return s;
 }
 
-/* Any free place. */
+/* Finds any free place. */
 static struct spot find_any(void)
 {
 	struct spot s = { 0, 0 };
@@ -286,8 +292,8 @@ END_TEST
 /* --------------------------------------------------------------- known cases */
 
 /*
- * Directories of 24 inodes, alternating in full blocks of 16: two blocks each
- * at best.
+ * Directories of 24 inodes alternate in full blocks of 16 inodes.  Each
+ * directory needs at least two blocks.
  */
 START_TEST(in_turns)
 {
@@ -328,7 +334,7 @@ START_TEST(settled)
 }
 END_TEST
 
-/* Two pairs that exchange places, far from any free place. */
+/* Two pairs of inodes exchange places, far from any free place. */
 START_TEST(pairs)
 {
 	static const struct e4l_trail_move two[] = {
@@ -358,7 +364,7 @@ START_TEST(pairs)
 }
 END_TEST
 
-/* More arrivals than places. */
+/* Blocks with more arrivals than places are refused. */
 START_TEST(no_room)
 {
 	static const struct e4l_trail_move one = { 0, 1, false };

@@ -122,14 +122,16 @@ START_TEST(steps_over_bad_runs)
 	struct node node = leaf();
 
 	add_run(&node, 5, 5, 100);
-	add_run(&node, 9, 1, 200);		/* overlaps */
-	add_run(&node, 20, 0, 200);		/* empty */
-	add_run(&node, 20, 1, 0);		/* on the superblock */
-	add_run(&node, 20, 2, 9999);		/* beyond the end */
+	add_run(&node, 9, 1, 200);		/* overlaps the first run */
+	add_run(&node, 20, 0, 200);		/* empty run */
+	add_run(&node, 20, 1, 0);		/* run on the superblock */
+	add_run(&node, 20, 2, 9999);	/* run beyond the end of the device */
 	add_run(&node, 20, 2, 1ULL << 47);
 	add_run(&node, 20, 1, 9999);
-	add_run(&node, 0xFFFFFFFF, 1, 100); /* beyond the last logical block */
-	add_run(&node, 3, 1, 100);		/* backwards */
+	/* run beyond the last logical block */
+	add_run(&node, 0xFFFFFFFF, 1, 100);
+	/* logical block before the previous run */
+	add_run(&node, 3, 1, 100);
 	ck_assert_int_eq(decode(&node, &any), 0);
 	ck_assert_uint_eq(out.n, 9);
 	assert_token(0, TOKEN_WRITTEN, 100, 5, 5);
@@ -171,11 +173,13 @@ START_TEST(decodes_an_index)
 	node.depth = le16(3);
 	add_child(&node, 10, 50);
 	add_child(&node, 100, 60);
-	add_child(&node, 90, 70);		/* backwards */
-	add_child(&node, 200, 0);		/* block 0 */
+	/* logical block before the previous child */
+	add_child(&node, 90, 70);
+	add_child(&node, 200, 0);		/* child in block 0 */
 	add_child(&node, 300, 1ULL << 40);
 	add_child(&node, 400, 80);
-	add_child(&node, 1001, 90);		/* beyond the range */
+	/* child beyond the range of the parent */
+	add_child(&node, 1001, 90);
 	ck_assert_int_eq(decode(&node, &pos), 0);
 	ck_assert_uint_eq(out.n, 7);
 	assert_token(0, TOKEN_NODE, 50, 10, 99);
@@ -200,7 +204,7 @@ START_TEST(refuses_bad_headers)
 	bad.depth = le16(1);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_DEPTH);
 	bad = node;
-	bad.max = le16(85);			/* one more than fits */
+	bad.max = le16(85);			/* one entry more than fits */
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_COUNT);
 	bad = node;
 	bad.entries = le16(85);

@@ -16,7 +16,10 @@ static const char *const formats[] = {
 	"-b 4096 -O metadata_csum,^64bit",
 };
 
-/* From the inode alone to three levels of 84 entries each. */
+/*
+ * Numbers of extents: from a tree in the inode alone to a tree of three levels
+ * with 84 entries per block.
+ */
 static const size_t counts[] = {
 	0, 1, 4, 5, 84, 85, 336, 337, 340, 341, 1360, 1361, 28224, 28225,
 };
@@ -77,7 +80,7 @@ static void write_inode(ext2_filsys fs, ext2_ino_t ino, uint32_t generation,
 				     EXT2_FT_REG_FILE), 0);
 }
 
-/* libext2fs finds the same leaves, and no other tree blocks. */
+/* Checks that libext2fs finds all extents, and no other tree blocks. */
 static void read_back(ext2_filsys fs, ext2_ino_t ino,
 		      const struct e4l_extent *ex, size_t n, uint64_t blocks)
 {
@@ -159,7 +162,7 @@ START_TEST(others_read_it)
 }
 END_TEST
 
-/* The encoding at the limits of every field. */
+/* Extents are encoded correctly at the limits of every field. */
 START_TEST(encodes_the_limits)
 {
 	static const struct e4l_extent ex[] = {

@@ -214,7 +214,8 @@ START_TEST(steps_over_damage)
 	char zero[1024] = "";
 
 	make_image("-t ext4 -b 1024 60M");
-	fill(20);	/* so that group 1 has a bitmap */
+	/* fill a part of the image, so that group 1 has a bitmap */
+	fill(20);
 	fs = open_image(EXT2_FLAG_RW);
 	free_blocks = ext2fs_free_blocks_count(fs->super) -
 		      ext2fs_bg_free_blocks_count(fs, 1);

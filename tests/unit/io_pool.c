@@ -11,8 +11,8 @@
 #define BLOCKSIZE 1024u
 
 /*
- * A device whose blocks begin with their own numbers, and an io_manager over it
- * for which block @bad is unreadable.
+ * A device whose blocks begin with their own numbers.  The io_manager of the
+ * device cannot read block @bad.
  */
 static blk64_t bad;
 
@@ -271,7 +271,9 @@ START_TEST(pipe_is_interrupted)
 }
 END_TEST
 
-/* A few blocks must bypass a cache that would write them one by one. */
+/*
+ * Writes of a few blocks bypass a cache that would write each block separately.
+ */
 START_TEST(writes_at_once)
 {
 	char data[8 * BLOCKSIZE] = { 0 };

@@ -43,8 +43,8 @@ START_TEST(closes_clean)
 	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
 			  FILE_BLOCKS - 10);
 	/*
-	 * only s_kbytes_written has changed, and the bytes at the end of
-	 * s_last_mounted that keep the checksum
+	 * only two parts of the superblock have changed: s_kbytes_written, and
+	 * the bytes at the end of s_last_mounted that keep the checksum
 	 */
 	after = img.fs->orig_super;
 	ck_assert_uint_gt(ext2fs_le64_to_cpu(after->s_kbytes_written),
@@ -188,7 +188,10 @@ START_TEST(forgets_fast_commits)
 }
 END_TEST
 
-/* Blocks are allocated and freed; counts, bitmaps, checksums stay correct. */
+/*
+ * After allocating and freeing blocks, counts, bitmaps and checksums are
+ * correct.
+ */
 START_TEST(allocates_and_frees)
 {
 	static const char *const options[] = {
@@ -293,7 +296,7 @@ START_TEST(changes_inodes)
 }
 END_TEST
 
-/* Copies the group descriptors; must be freed. */
+/* Returns a copy of the group descriptors; the caller frees the copy. */
 static void *copy_groups(const struct image *img, size_t *bytes)
 {
 	void *copy;
@@ -430,7 +433,9 @@ START_TEST(refuses_hostile_superblocks)
 }
 END_TEST
 
-/* Random superblocks: no crash, and no journal outside its file. */
+/*
+ * Random superblocks cause no crash, and no journal outside the journal file.
+ */
 START_TEST(survives_random_superblocks)
 {
 	struct image img;
@@ -648,7 +653,7 @@ END_TEST
 static struct struct_io_manager giver;
 static struct image *given;		/* image whose blocks are discarded */
 static uint8_t gone[16384];		/* discarded blocks */
-static bool meddles;	/* another program writes at the same time */
+static bool meddles;	/* another program writes during the session */
 
 /*
  * Replaces the discard of a channel: checks that the journal needs no replay,
@@ -747,7 +752,10 @@ START_TEST(discards_what_is_free)
 }
 END_TEST
 
-/* 0: the manager does not support discard; 1: the session has failed. */
+/*
+ * Nothing is discarded if the manager does not support discard (_i 0), or if
+ * the session has failed (_i 1).
+ */
 START_TEST(discards_nothing)
 {
 	errcode_t want = _i ? EIO : 0;
@@ -795,8 +803,8 @@ static errcode_t flush_once_fails(io_channel io)
 }
 
 /*
- * The kernel reports a write error once, to the first flush: blocks of the last
- * transaction may be lost, so that the transaction must stay in the log.
+ * The kernel reports a write error once, to the first flush.  Blocks of the
+ * last transaction may be lost, so the transaction must stay in the log.
  */
 START_TEST(remembers_that_a_flush_failed)
 {

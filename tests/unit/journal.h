@@ -10,7 +10,7 @@
 #include "e4layout/journal/journal_internal.h"
 #include "unit.h"
 
-/* more than a descriptor block of 1 KiB can describe */
+/* more blocks than a descriptor block of 1 KiB can describe */
 #define FILE_BLOCKS 300u
 
 struct image {
@@ -26,7 +26,7 @@ struct format {
 	uint32_t incompat;	/* feature_incompat of the journal */
 };
 
-/* Formats of journals; the last one has no features. */
+/* Formats of journals; the last format has no features. */
 static const struct format formats[] = {
 	{ 1024, JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
 	{ 4096, JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
@@ -128,7 +128,10 @@ static inline void image_remove(struct image *img)
 	unlink(img->path);
 }
 
-/* Every seventh block begins with the journal's magic number. */
+/*
+ * Fills a block with the pattern of @round.  Every seventh block begins with
+ * the journal's magic number.
+ */
 static inline void fill_pattern(uint8_t *buf, unsigned int blocksize,
 				unsigned int i, unsigned int round)
 {
@@ -175,7 +178,7 @@ static inline unsigned int count_blocks(struct image *img, unsigned int n,
 
 /*
  * Overwrites the blocks that the commit has checkpointed, as if the power had
- * failed before the checkpoint: the journal has to be replayed.
+ * failed before the checkpoint.  The journal then has to be replayed.
  */
 static inline void spoil_places(struct image *img, unsigned int n)
 {

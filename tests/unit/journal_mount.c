@@ -74,9 +74,9 @@ END_TEST
 	UNMOUNT
 
 /*
- * The filesystem is mounted before a session, before its first transaction,
- * after its first or after its last transaction: the session writes nothing
- * afterwards.
+ * The filesystem is mounted before a session, before the first transaction,
+ * after the first transaction, or after the last transaction.  After the mount,
+ * the session writes nothing.
  */
 START_TEST(stops_when_mounted)
 {
@@ -116,10 +116,10 @@ static errcode_t say_no(void *priv)
 }
 
 /*
- * The guard forbids writing at call number _i: 1 is at the start of a session,
- * 2 before a commit, 3 after needs_recovery is set, 4 after the log is written,
- * 5 after the journal's superblock points to it, 6 and 7 after the final flush
- * and after the log is emptied.
+ * The guard forbids writing at call number _i.  The calls are: 1 at the start
+ * of a session; 2 before a commit; 3 after needs_recovery is set; 4 after the
+ * log is written; 5 after the journal's superblock points to the transaction; 6
+ * after the final flush; 7 after the log is emptied.
  */
 START_TEST(asks_the_guard)
 {

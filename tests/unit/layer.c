@@ -30,7 +30,7 @@ struct step {
 static const struct script {
 	const char *name;
 	struct step steps[MAX_STEPS];
-	const char *expected;		/* sorted; d: directory, l: link */
+	const char *expected;	/* sorted paths; d: directory, l: link */
 } scripts[] = {
 	{ "a later file replaces an earlier one", {
 		BEGIN, AT(REG, "a"), AT(REG, "b"),
@@ -176,7 +176,7 @@ START_TEST(test_script)
 }
 END_TEST
 
-/* The maximum number of layers. */
+/* A tree can have the maximum number of layers. */
 START_TEST(test_many_layers)
 {
 	struct e4l_layer layer = { 0 };

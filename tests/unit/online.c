@@ -135,8 +135,8 @@ END_TEST
 #define FREE_BLK	3000
 
 /*
- * A plan of one file that may use @free_blocks.  With @other, the filesystem
- * has more free space that the plan must not use.
+ * Makes a plan of one file that may use @free_blocks.  With @other, the
+ * filesystem has more free space, which the plan must not use.
  */
 static struct e4l_plan *plan_beside(uint64_t free_blocks, bool other)
 {
@@ -191,7 +191,9 @@ START_TEST(leaves_other_free_space)
 		ck_assert_uint_ge(v[i].to, FREE_BLK);
 	e4l_plan_free(p);
 
-	/* 16 blocks are too few; the other free space does not add to them */
+	/*
+	 * 16 free blocks are too few, and the other free space must not be used
+	 */
 	p = plan_beside(16, true);
 	e4l_plan_moves(p, &n);
 	ck_assert_uint_eq(n, 0);

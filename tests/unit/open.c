@@ -34,7 +34,7 @@ static void remove_image(void)
 	unlink(path);
 }
 
-/* A sum over all bytes of the image. */
+/* Returns a sum over all bytes of the image. */
 static uint32_t sum(void)
 {
 	FILE *f = fopen(path, "r");
@@ -222,7 +222,10 @@ START_TEST(refuses_unknown_features)
 }
 END_TEST
 
-/* A plan opens the image for reading, and other programs must not change it. */
+/*
+ * A plan opens the image for reading, but other programs must not change the
+ * image.
+ */
 START_TEST(plans)
 {
 	struct e4l *e = must_open(E4L_OPEN_WRITE | E4L_OPEN_PLAN);
@@ -258,7 +261,7 @@ START_TEST(keeps_others_away)
 }
 END_TEST
 
-/* Locks like qemu on an image that it writes. */
+/* Locks the image as qemu does for an image that qemu writes. */
 START_TEST(refuses_what_a_machine_has)
 {
 	struct flock lock = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program may be older or newer than the library: options that this version
- * does not know are refused, and only known members of results are set.
+ * A program may be older or newer than the library.  The library refuses
+ * options that it does not know, and sets only the members of results that it
+ * knows.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -6,7 +6,10 @@
 #include "e4layout/base/owners.h"
 #include "unit.h"
 
-/* The model: one byte per cluster; three pages, the last one partial. */
+/*
+ * The model: one byte per cluster.  The model has three pages, and the last
+ * page is partial.
+ */
 #define CLUSTERS (2 * 32768 + 12345)
 static char model[CLUSTERS];
 
@@ -20,7 +23,7 @@ static uint64_t count(uint64_t start, uint64_t len, uint64_t *first)
 	return n;
 }
 
-/* Draws a range that is short, or crosses pages. */
+/* Draws a short range, or a range that crosses pages. */
 static void draw(uint64_t *start, uint64_t *len)
 {
 	*start = random() % CLUSTERS;
@@ -59,7 +62,7 @@ static void claim(struct e4l_owners *o)
 	memset(model + start, 1, len);
 }
 
-/* Few runs at first, then so many that pages become bitmaps. */
+/* Claims few runs at first, and then so many runs that pages become bitmaps. */
 START_TEST(claims)
 {
 	struct e4l_owners *o = e4l_owners_new(CLUSTERS);

@@ -31,7 +31,10 @@ static void close_fs(struct rig *r)
 	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
 }
 
-/* @shape: options of mke2fs, with %s in place of the image's path. */
+/*
+ * Makes an image.  @shape: options of mke2fs, with %s in place of the image's
+ * path.
+ */
 static void make_image(struct rig *r, const char *shape)
 {
 	char with_path[160], cmd[200];
@@ -55,7 +58,7 @@ static void drop(struct rig *r)
 	unlink(r->path);
 }
 
-/* Takes and marks an inode; 0: none is left. */
+/* Takes and marks an inode.  If no inode is free, returns 0. */
 static ext2_ino_t take(struct rig *r, ext2_ino_t parent, bool dir,
 		       const char *name)
 {
@@ -143,7 +146,10 @@ START_TEST(keeps_to_windows_in_turns)
 			last[d] = block;
 		}
 	}
-	/* 3 blocks per directory: its own, its first file's, its window's */
+	/*
+	 * 3 blocks per directory: the block of its own inode, of its first
+	 * file, and of its window
+	 */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);
 	free(last);
@@ -152,8 +158,9 @@ START_TEST(keeps_to_windows_in_turns)
 END_TEST
 
 /*
- * Directories that are filled one after the other share windows: their inodes
- * are densely packed.  With E4L_PLACE_PACK (_i 1), each has its own window.
+ * Directories that are filled one after the other share windows, so that their
+ * inodes are densely packed.  With E4L_PLACE_PACK (_i 1), each directory has
+ * its own window.
  */
 START_TEST(shares_what_is_made_in_one_go)
 {
@@ -221,8 +228,8 @@ static dgrp_t flex_of(struct rig *r, ext2_ino_t ino)
 }
 
 /*
- * If a directory's window is in another flex group, the directory's
- * subdirectories go to that group, and other subdirectories do not.
+ * If a directory's window is in another flex group, its subdirectories go to
+ * the group of the window.  Other directories do not go to that group.
  */
 START_TEST(begins_where_the_last_inode_was_found)
 {
@@ -252,7 +259,7 @@ START_TEST(begins_where_the_last_inode_was_found)
 }
 END_TEST
 
-/* Leaves only @left free inodes in @group, the last ones. */
+/* Uses all inodes of @group except the last @left inodes. */
 static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 {
 	ext2_ino_t ino = group * r->fs->super->s_inodes_per_group + 1;
@@ -264,8 +271,9 @@ static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 
 /*
  * A file without a window goes to the first group with a free inode in its
- * directory's flex group.  Without flex groups, if its directory's group has no
- * free inode, it goes to a group chosen by a hash of the directory.
+ * directory's flex group.  Without flex groups, the file goes to its
+ * directory's group or, if the group has no free inode, to a group chosen by a
+ * hash of the directory.
  */
 START_TEST(begins_where_linux_does_without_windows)
 {
@@ -294,8 +302,9 @@ END_TEST
 #define LOST_FOUND	11
 
 /*
- * No flex group is good enough: one has few inodes left, the other no blocks.
- * A directory goes to the first group with the average number of free inodes.
+ * No flex group is good enough: one flex group has few inodes left, the other
+ * has no blocks.  A directory goes to the first group with the average number
+ * of free inodes.
  */
 START_TEST(goes_where_a_share_is_free)
 {
@@ -319,9 +328,10 @@ START_TEST(goes_where_a_share_is_free)
 END_TEST
 
 /*
- * 5000 files per directory: the first are in a shared window, the next in
- * windows of 16, 32, 64 ...  This results in few runs of inode numbers,
- * although several directories grow alternately.
+ * With 5000 files per directory, the first files are in a shared window, and
+ * the next files in windows of 16, 32, 64 ... inodes.  The inode numbers of
+ * each directory then form few runs, although several directories grow
+ * alternately.
  */
 START_TEST(windows_grow_with_the_directory)
 {
@@ -380,8 +390,9 @@ static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
 }
 
 /*
- * After reopening, the next file follows the previous one: the window is found
- * from the directory's entries (_i 0: linear directory; 1: htree).
+ * After reopening, the next file gets an inode after the previous file.  The
+ * window is found from the directory's entries (_i 0: linear directory; 1:
+ * htree).
  */
 START_TEST(finds_its_window_again)
 {

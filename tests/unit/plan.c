@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The promises of a plan, on random filesystems in memory. */
+/* The guarantees of a plan, tested on random filesystems in memory. */
 #include "config.h"
 #include "plan_world.h"
 
@@ -8,9 +8,9 @@
 #define STOPS	50
 #define MOST_STOPS 100
 #define SLACK	128	/* in blocks */
-#define MOST_RUNS 8	/* for nearly full filesystems */
+#define MOST_RUNS 8	/* maximum for nearly full filesystems */
 
-/* The views of all files, for later comparison. */
+/* Returns the views of all files, for later comparison. */
 static uint64_t **get_views(const struct world *w, uint64_t *n)
 {
 	uint64_t **views = calloc(w->files + 1, sizeof(*views));
@@ -87,7 +87,10 @@ static void check_guard(const struct figures *was, const struct figures *is)
 	ck_assert_uint_ge(is->large, was->large);
 }
 
-/* Plans, carries out and checks; returns the number of moves. */
+/*
+ * Plans, carries out the plan, and checks the result.  Returns the number of
+ * moves.
+ */
 static size_t run_world(struct world *w)
 {
 	uint64_t *n = calloc(w->files + 1, sizeof(*n));
@@ -146,7 +149,10 @@ START_TEST(keeps_promises)
 }
 END_TEST
 
-/* Denies half of the files; @extents must be the start of the file. */
+/*
+ * Refuses to move half of the files.  Checks that @extents is the start of the
+ * file.
+ */
 static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 		     void *priv)
 {
@@ -237,8 +243,8 @@ END_TEST
 
 /*
  * If each run stops after a few files, a finite number of runs completes the
- * work, and they copy at most twice as much as one complete run.  Runs that
- * consolidate free space do not promise that, and are not tested.
+ * work.  The runs copy at most twice as much as one complete run.  Runs that
+ * consolidate free space do not guarantee this limit, and are not tested.
  */
 START_TEST(gets_on)
 {

@@ -75,7 +75,7 @@ void add_extent(struct world *w, unsigned int f, struct e4l_extent ex)
 	file->ex[file->n++] = ex;
 }
 
-/* A free cluster; 0: none. */
+/* Returns a free cluster; 0: no cluster is free. */
 static uint64_t some_free(const struct world *w)
 {
 	uint64_t at = random() % w->clusters, i;
@@ -103,7 +103,7 @@ void add_trees(struct world *w, unsigned int more)
 			w->state[at] = USED + (f - w->file);
 			f->tree[f->n_tree].pblk = at * w->opt.geo.cluster_blocks;
 		}
-		/* no space for its tree: the file becomes a wall */
+		/* without space for its tree, the file becomes a wall */
 		if (f->n_tree < e4l_ideal_tree_blocks(f->n, BLOCKSIZE))
 			f->allowed = 0;
 	}
@@ -392,7 +392,7 @@ static void grow(struct world *w, unsigned int f, uint32_t *lc, uint32_t len,
 			n = ratio == 1 || random() % 3 ? ratio - i :
 			    1 + random() % (ratio - i);
 			if (i && random() % 5 == 0)
-				continue;	/* a hole */
+				continue;	/* leave a hole */
 			add_extent(w, f, (struct e4l_extent) {
 				.lblk = *lc * ratio + i,
 				.pblk = *at * ratio + i, .len = n,
@@ -462,7 +462,7 @@ static void fill_up(struct world *w, uint64_t aim, uint32_t most, uint64_t *used
 		grow(w, f, &lc, len, &at);
 		*used += len;
 		if (random() % 8 == 0 && *used + len < aim) {
-			lc += 1 + random() % 4;	/* a hole */
+			lc += 1 + random() % 4;	/* leave a hole */
 			grow(w, f, &lc, len / 2 + 1, &at);
 			*used += len / 2 + 1;
 		}

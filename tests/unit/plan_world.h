@@ -27,7 +27,7 @@ struct world {
 	uint64_t *content;		/* per block */
 	struct file *file;
 	unsigned int files;
-	/* during the execution of a plan */
+	/* state during the execution of a plan */
 	struct e4l_plan *plan;
 	uint8_t *was_free, *taken, *given;	/* clusters of the batch */
 	uint64_t copied, zeroed, steps;
@@ -42,8 +42,8 @@ struct world *new_world(uint64_t clusters, uint32_t ratio, unsigned int files);
 void free_world(struct world *w);
 void add_extent(struct world *w, unsigned int f, struct e4l_extent ex);
 /*
- * Adds the tree blocks that all files need and, with @more of 4, a few
- * additional ones.
+ * Adds the tree blocks that all files need.  With probability @more / 4, adds a
+ * few more tree blocks.
  */
 void add_trees(struct world *w, unsigned int more);
 
@@ -56,13 +56,13 @@ void run_plan(struct world *w, struct e4l_plan *p);
 void get_figures(const struct world *w, struct figures *f);
 
 /*
- * A random, aged filesystem: @full percent in use, files of up to @most
+ * Makes a random, aged filesystem: @full percent in use, files of up to @most
  * clusters.
  */
 struct world *aged_world(uint64_t clusters, uint32_t ratio, unsigned int full,
 			 uint32_t most, unsigned int walls);
 
-/* The content of each block of file @f, by logical block. */
+/* Returns the content of each block of file @f, by logical block. */
 uint64_t *get_view(const struct world *w, unsigned int f, uint64_t *n);
 
 #endif

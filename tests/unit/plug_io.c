@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The write plug compared with an array, under random operations. */
+/* Compares the write plug with an array, under random operations. */
 #include "config.h"
 #include <string.h>
 #include <e4layout/e4layout.h>
@@ -7,7 +7,8 @@
 #include "unit.h"
 
 #define DEV_BYTES	(6u << 20)
-#define LIMIT_BYTES	(1u << 20) /* the minimum: the plug is often full */
+/* the minimum limit, so that the plug is often full */
+#define LIMIT_BYTES	(1u << 20)
 #define STEPS		6000
 
 /*
@@ -327,7 +328,7 @@ START_TEST(a_dead_device_is_reported_every_time)
 }
 END_TEST
 
-/* 900 blocks in any order, each written twice: one write results. */
+/* 900 blocks are written in any order, each block twice: one write results. */
 START_TEST(merges_in_order)
 {
 	struct e4l_plug_stats stats;
@@ -358,7 +359,7 @@ START_TEST(merges_in_order)
 }
 END_TEST
 
-/* Reads beyond the end of the device return held data. */
+/* A read beyond the end of the device returns data that the plug holds. */
 START_TEST(reads_beyond_the_end)
 {
 	struct rig r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random trees on filesystems with fragmented free space: each image is sound,
- * and has the content of the tree.
+ * Random trees are written to filesystems with fragmented free space.  Each
+ * image is sound, and has the content of the tree.
  */
 #include "config.h"
 #include <fcntl.h>
@@ -162,7 +162,7 @@ static void write_image(struct rig *r)
 	ck_assert(is_sound(r->img_path));
 }
 
-/* The content that a reader must find. */
+/* Returns the content that a reader must find. */
 static unsigned char *expected(const struct rig *r, const struct file *f)
 {
 	unsigned char *want = calloc(1, f->size + 1);
@@ -236,7 +236,10 @@ START_TEST(gives_back_random_trees)
 }
 END_TEST
 
-/* Adds files of @size bytes, whose contents begin every @step. */
+/*
+ * Adds files of @size bytes.  The contents of the files begin every @step
+ * bytes.
+ */
 static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 {
 	struct e4l_entry e = { .mode = S_IFREG | 0644, .size = size };
@@ -252,7 +255,7 @@ static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 	}
 }
 
-/* One call reads adjacent files; the error names the file without content. */
+/* One call reads adjacent files.  The error names the file without content. */
 START_TEST(names_the_file_that_shrank)
 {
 	struct e4l_populate_target target = { .direct_fd = -1 };
@@ -361,7 +364,10 @@ START_TEST(refuses_unknown_numbers)
 }
 END_TEST
 
-/* Modes without a type, and impossible stretches. */
+/*
+ * Entries with a mode without a type, or with impossible stretches, are
+ * refused.
+ */
 START_TEST(refuses_senseless_entries)
 {
 	static const uint32_t modes[] = { 0, 0644, 0170644, 01100644 };

@@ -83,7 +83,7 @@ START_TEST(scores_a_mosaic)
 			/* not contiguous on the disk */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
 			/*
-			 * after a hole, and a gap of the same length on the
+			 * after a hole, and after a gap of equal length on the
 			 * disk
 			 */
 			{ .lblk = 19, .pblk = 212, .len = 1 },
@@ -139,7 +139,7 @@ START_TEST(knows_the_longest_entries)
 }
 END_TEST
 
-/* The blocks of an indirect map count for e2fsck only. */
+/* Only the score for e2fsck counts the blocks of an indirect map. */
 START_TEST(scores_an_indirect_map)
 {
 	struct file f = {
@@ -172,8 +172,8 @@ START_TEST(scores_an_indirect_map)
 END_TEST
 
 /*
- * e2fsck never counts as non-contiguous: a file with as many blocks as a group
- * or more, and the resize inode.
+ * e2fsck never counts two kinds of files as non-contiguous: files with at least
+ * as many blocks as a group, and the resize inode.
  */
 START_TEST(excuses_what_e2fsck_excuses)
 {
@@ -224,7 +224,7 @@ END_TEST
 
 /* ----------------------------------------------- comparison with two models */
 
-/* A run, mostly short, sometimes as long as an entry can be. */
+/* Returns a random length: mostly short, sometimes the maximum of an entry. */
 static uint32_t random_len(bool unwritten)
 {
 	if (rnd(8))
@@ -276,11 +276,12 @@ static struct file random_file(bool indirect)
 	return f;
 }
 
-/* The same file, block by block. */
+/* A file as an array of blocks. */
 static struct {
 	blk64_t pblk;		/* 0: a hole */
 	bool unwritten;
-	uint32_t entry_len; /* length of the extent that begins here; or 0 */
+	/* length of the extent that begins in the block; 0: no extent begins */
+	uint32_t entry_len;
 } block[MAX_BLOCKS];
 
 static uint32_t lay_out(const struct file *f)
@@ -352,7 +353,7 @@ static struct e4l_file_score score_blocks(const struct file *f)
 	return s;
 }
 
-/* e2fsck's walk over the file, block by block. */
+/* Repeats e2fsck's walk over the file, block by block. */
 static bool walk_is_contiguous(const struct file *f, uint32_t end)
 {
 	blk64_t prev = 0, pblk;
@@ -376,7 +377,8 @@ static bool walk_is_contiguous(const struct file *f, uint32_t end)
 }
 
 /*
- * Scores the file in random pieces; runs of an indirect map are split anywhere.
+ * Scores the file in random pieces.  Runs of an indirect map are split
+ * anywhere.
  */
 static struct e4l_file_score score_cut(const struct file *f)
 {

@@ -31,7 +31,10 @@ static bool is_equal(struct e4l_pair a, struct e4l_pair b)
 	return a.key == b.key && a.value == b.value;
 }
 
-/* Distributions of numbers: close together, far apart, any, or the largest. */
+/*
+ * Distributions of numbers: close together, far apart, any, or the largest
+ * numbers.
+ */
 enum kind { DENSE, SPREAD, ANY, KINDS };
 
 static uint64_t number(enum kind kind)
@@ -54,7 +57,7 @@ static struct e4l_pair pair(enum kind kind)
 	return (struct e4l_pair) { number(kind), number(kind) };
 }
 
-/* Compares every query, for one pair. */
+/* Compares the results of every query for one pair. */
 static void compare(struct e4l_sorted *s, const struct model *m,
 		    struct e4l_pair p)
 {
@@ -108,7 +111,7 @@ static void take(struct e4l_sorted *s, struct model *m, size_t i)
 	memmove(&m->v[i], &m->v[i + 1], (--m->n - i) * sizeof(*m->v));
 }
 
-/* Grows, shrinks to nothing, and grows again. */
+/* The set grows, shrinks to nothing, and grows again. */
 START_TEST(agrees_with_the_model)
 {
 	struct e4l_sorted *s = e4l_sorted_new(true);
@@ -141,8 +144,8 @@ START_TEST(agrees_with_the_model)
 END_TEST
 
 /*
- * Ascending or descending insertions: leaves are full, and are split only if
- * necessary.
+ * After ascending or descending insertions, leaves are full, and are split only
+ * if necessary.
  */
 START_TEST(agrees_in_order)
 {

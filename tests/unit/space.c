@@ -18,7 +18,10 @@ static uint64_t run_from(const char *map, uint64_t at)
 	return n;
 }
 
-/* The number of runs and the longest one, if all given units were free. */
+/*
+ * Returns the number of runs, and the longest run, if all given units were
+ * free.
+ */
 static struct e4l_outlook outlook_of(const char *map)
 {
 	struct e4l_outlook o = { 0 };
@@ -33,7 +36,7 @@ static struct e4l_outlook outlook_of(const char *map)
 	return o;
 }
 
-/* Compares every query, for every place or for one length. */
+/* Compares the results of every query, for every place or for one length. */
 static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 {
 	struct e4l_run near = { random() % UNITS, 1 + random() % UNITS };
@@ -116,8 +119,8 @@ START_TEST(agrees_with_the_model)
 END_TEST
 
 /*
- * If no run near the wanted place fits, the closest of the shortest runs that
- * fit is taken.
+ * If no run near the wanted place fits, e4l_space_fit() takes the closest of
+ * the shortest runs that fit.
  */
 START_TEST(prefers_the_closest)
 {

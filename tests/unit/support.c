@@ -179,9 +179,9 @@ static const struct {
 	{ "\xc2\x9b" "31m", "\\xc2\\x9b" "31m", "\xc2\x9b" "31m" },
 	{ "\xe2\x80\xae" "txt", "\\xe2\\x80\\xae" "txt", "\xe2\x80\xae" "txt" },
 	{ "\xff", "\\xff", "\\xff" },
-	{ "\xc3", "\\xc3", "\\xc3" },			/* truncated */
+	{ "\xc3", "\\xc3", "\\xc3" },			/* truncated UTF-8 */
 	{ "\xc3(", "\\xc3(", "\\xc3(" },
-	{ "\xc0\x80", "\\xc0\\x80", "\\xc0\\x80" },	/* overlong */
+	{ "\xc0\x80", "\\xc0\\x80", "\\xc0\\x80" },	/* overlong UTF-8 */
 	{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\\xe0\\x80\\xaf" },
 	{ "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80" },
 	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80" },
@@ -277,8 +277,8 @@ START_TEST(writes_lines)
 END_TEST
 
 /*
- * Draws names of any bytes, of few special bytes among letters, or of pieces of
- * UTF-8.
+ * Draws names from one of three sets: any bytes, few special bytes among
+ * letters, or pieces of UTF-8.
  */
 static void draw_name(unsigned int *seed, unsigned int kind, char *name)
 {
@@ -300,7 +300,7 @@ static void draw_name(unsigned int *seed, unsigned int kind, char *name)
 	*end = '\0';
 }
 
-/* The output equals jansson's. */
+/* The output is equal to the output of jansson. */
 START_TEST(writes_names_as_jansson)
 {
 	unsigned int seed = 54321, round;
@@ -384,7 +384,7 @@ static const char *narrow_cell(size_t row, unsigned int column,
 	return rows[row][column];
 }
 
-/* The output for a terminal with this many columns. */
+/* Returns the output for a terminal with @columns columns. */
 static const char *narrow(const char *columns)
 {
 	static const struct table_column titles[] = {
@@ -415,8 +415,8 @@ static const char *narrow(const char *columns)
 }
 
 /*
- * Columns are dropped first, then paths lose their start; escapes and
- * characters are never cut.
+ * If the terminal is too narrow, columns are dropped first; paths then lose
+ * their start.  Escapes and characters are never cut.
  */
 START_TEST(narrows_tables)
 {
@@ -449,8 +449,9 @@ END_TEST
 /* ---------------------------------------------------------------- progress */
 
 /*
- * Calls at a rate of 1000 bytes per second: the bytes of the call, its time,
- * and the expected wait, which has passed before the next call.
+ * Calls of pace_wait() at a rate of 1000 bytes per second: the bytes of the
+ * call, the time of the call, and the expected wait.  The wait has passed
+ * before the next call.
  */
 static const struct {
 	uint64_t bytes;
@@ -488,7 +489,7 @@ START_TEST(draws_progress)
 	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 79, buf),
 			 "scanning [######                  ]  25 %  "
 			 "1 MiB/s  0:06 left");
-	/* no rate without a duration */
+	/* without a duration, no rate is shown */
 	ck_assert_str_eq(progress_text("scanning", 4, 4, 1ULL << 40, 0.08, 79,
 				       buf),
 			 "scanning [########################] 100 %  "
@@ -499,7 +500,7 @@ START_TEST(draws_progress)
 			 "scanning  25 %  0:06 left");
 	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 20, buf),
 			 "scanning  25 %");
-	/* no total, and more than the total */
+	/* the total is 0, or smaller than the finished part */
 	progress_text("scanning", 0, 0, 0, 0, 79, buf);
 	for (width = 1; width < 200; width++) {
 		progress_text("a name that is much too long", 5, 4, UINT64_MAX,
@@ -528,7 +529,8 @@ START_TEST(interrupts)
 	ck_assert_int_eq(interrupt_start(&in, &e), 0);
 	ck_assert(!atomic_load(&e.interrupted));
 	kill(getpid(), SIGINT);
-	while (!atomic_load(&e.interrupted)) /* the test's timeout ends it */
+	/* the test's timeout ends an endless loop */
+	while (!atomic_load(&e.interrupted))
 		usleep(1000);
 	interrupt_stop(&in);
 	interrupt_stop(&in);
@@ -553,7 +555,10 @@ START_TEST(hears_signals)
 }
 END_TEST
 
-/* On one processor, the thread sees the signal only when it is told to end. */
+/*
+ * On one processor, the thread gets the signal only when the thread is told to
+ * end.
+ */
 START_TEST(hears_late_signals)
 {
 	struct interrupt in = { .active = false };
@@ -661,7 +666,8 @@ static const struct args_tool tool = {
 };
 
 /*
- * Splits @line at spaces and parses it; frees the texts of the previous call.
+ * Splits @line at spaces and parses the words.  Frees the texts of the previous
+ * call.
  */
 static int parse(const char *line, struct config *config, int *status)
 {
@@ -746,7 +752,9 @@ START_TEST(calls_functions)
 }
 END_TEST
 
-/* The abbreviation of an option that replaces a common one is not ambiguous. */
+/*
+ * An abbreviation of an option that replaces a common option is not ambiguous.
+ */
 START_TEST(replaces_common_options)
 {
 	struct config c = { 0 };

@@ -90,7 +90,7 @@ START_TEST(length_is_limited)
 	ck_assert_int_eq(e4l_tunables_set(t, "b", "1", true),
 			 E4L_ET_TUNABLES_LONG);
 	ck_assert_uint_eq(e4l_tunables_count(t), 1);
-	/* a replacement needs only the additional length */
+	/* a replacement needs space only for the additional length */
 	ck_assert_int_eq(e4l_tunables_set(t, "a", "1", true), 0);
 	check_text(t, "a=1");
 	text[E4L_TUNABLES_MAX - 6] = '\0';
@@ -256,7 +256,9 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 16;
 }
 
-/* Bytes that the grammar uses, and sometimes any byte. */
+/*
+ * Makes a random text of bytes that the grammar uses, and sometimes any byte.
+ */
 static size_t random_text(uint32_t *state, char *buf, size_t max)
 {
 	static const char usual[] = "aab=,,==0112_/^-";
@@ -269,7 +271,9 @@ static size_t random_text(uint32_t *state, char *buf, size_t max)
 	return len;
 }
 
-/* The canonical text of an accepted text parses as itself. */
+/*
+ * If a text is accepted, its canonical text is also accepted, and is unchanged.
+ */
 START_TEST(random_bytes_are_safe)
 {
 	char in[40], text[E4L_TUNABLES_MAX + 1], again[E4L_TUNABLES_MAX + 1];
@@ -294,7 +298,7 @@ START_TEST(random_bytes_are_safe)
 }
 END_TEST
 
-/* Random changes, compared with an array indexed by the name. */
+/* Random changes of tunables are compared with an array indexed by the name. */
 START_TEST(set_and_remove_follow_a_model)
 {
 	char name[2] = "", value[12], expected[600], *p;

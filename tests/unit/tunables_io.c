@@ -76,7 +76,7 @@ static void check_holds(struct image *img, const char *text)
 	ck_assert(is_sound(img->path));
 }
 
-/* "a=111..." of @len bytes. */
+/* Returns "a=111..." of @len bytes. */
 static const char *long_text(char *buf, size_t len)
 {
 	memset(buf, '1', len);
@@ -108,7 +108,7 @@ static const char *const layouts[] = {
 
 /*
  * The tunables are small, then large (in a block of their own), small again,
- * and removed: the filesystem is sound after each step, and finally unchanged.
+ * and removed.  The filesystem is sound after each step, and finally unchanged.
  */
 START_TEST(goes_and_comes_on_any_layout)
 {
@@ -173,7 +173,7 @@ static void check_refused(struct image *img, const char *text,
 	run("%scmp %s %2$s.before && rm %2$s.before", "", img->path);
 }
 
-/* Fills all blocks: two files of each power of two. */
+/* Fills all blocks with files: two files of each power of two. */
 static void fill(struct image *img)
 {
 	uint32_t inodes;
@@ -213,7 +213,10 @@ START_TEST(refusals_change_nothing)
 }
 END_TEST
 
-/* Two inodes share the attribute block: the other inode's attributes stay. */
+/*
+ * Two inodes share an attribute block.  A change for one inode leaves the
+ * attributes of the other inode unchanged.
+ */
 START_TEST(shared_block_is_left_to_the_other)
 {
 	struct ext2_inode inode;
@@ -267,9 +270,7 @@ START_TEST(numbers_are_found)
 }
 END_TEST
 
-/*
- * For any byte in the attribute's places, reading returns a result or an error.
- */
+/* If the attribute has random bytes, reading returns a result or an error. */
 START_TEST(damaged_attributes_are_survived)
 {
 	unsigned int i, read = 0;

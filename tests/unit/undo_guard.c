@@ -131,7 +131,7 @@ static void scribble(struct files *f, unsigned int n)
 	ext2fs_free(fs);
 }
 
-/* More keys than one block of keys holds. */
+/* The changes need more keys than one block of keys holds. */
 START_TEST(e2undo_puts_all_back)
 {
 	struct files f;
@@ -182,7 +182,9 @@ START_TEST(nothing_written_leaves_no_file)
 }
 END_TEST
 
-/* Full from the beginning, and after some writes. */
+/*
+ * The disk of the undo file is full from the beginning, or after some writes.
+ */
 START_TEST(full_disk_stops_all)
 {
 	struct files f;
@@ -208,8 +210,8 @@ START_TEST(full_disk_stops_all)
 END_TEST
 
 /*
- * Like a transaction: data, a mark in the superblock, more data, remove the
- * mark.
+ * Writes like a transaction: data, a mark in the superblock, more data, and no
+ * mark in the superblock.
  */
 static void change(struct files *f, unsigned int die_at)
 {
@@ -231,7 +233,7 @@ static void change(struct files *f, unsigned int die_at)
 	_exit(0);
 }
 
-/* False: "e2undo -f" was necessary. */
+/* Returns false if "e2undo -f" was necessary. */
 static bool e2undo_takes_back(struct files *f)
 {
 	if (succeeds("e2undo %2$s %1$s >/dev/null 2>&1", f->fs, f->undo) ||
@@ -244,7 +246,10 @@ static bool e2undo_takes_back(struct files *f)
 	return false;
 }
 
-/* Killed at any time, except between the two writes of a superblock. */
+/*
+ * The process is killed at any time, except between the two writes of a
+ * superblock.
+ */
 START_TEST(e2undo_after_any_kill)
 {
 	unsigned int at = 0, refused = 0;
@@ -266,15 +271,18 @@ START_TEST(e2undo_after_any_kill)
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_gt(at, 40);
 	/*
-	 * before the superblock's copy is written, and before the header is
-	 * written
+	 * e2undo may refuse before the copy of the superblock is written, and
+	 * before the header is written
 	 */
 	ck_assert_uint_le(refused, 2 * SUPERS);
 	run("rm -r %s%s", f.dir, "");
 }
 END_TEST
 
-/* libext2fs' undo manager leaks its block map and its path. */
+/*
+ * Suppresses reports of leaks in libext2fs' undo manager: its block map and its
+ * path.
+ */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * Like ck_assert(), for millions of checks: ck_assert() writes its position to
- * a file even on success.
+ * Checks @condition like ck_assert(), for millions of checks.  ck_assert()
+ * writes its position to a file even on success.
  */
 #define CHECK(condition) do {					\
 	if (!(condition))					\

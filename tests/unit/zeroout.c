@@ -9,28 +9,34 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* An extent of 100 blocks from block 1000 of the file. */
+/*
+ * Writes to an unwritten extent of 100 blocks from block 1000 of the file, with
+ * the expected result.
+ */
 static const struct {
 	uint32_t lblk, len, max;
 	uint64_t eof;
 	struct e4l_zeroout want;
 } rule_cases[] = {
-	/* the limit is 0, or too small on either side */
+	/* zero nothing: the limit is 0, or too small on either side */
 	{ 1010, 1, 0, 9999, { 1010, 1, 0, 0 } },
 	{ 1050, 1, 8, 9999, { 1050, 1, 0, 0 } },
-	/* the head: shorter than the limit, including the write */
+	/* zero the head: shorter than the limit, including the write */
 	{ 1006, 1, 8, 9999, { 1000, 7, 6, 0 } },
 	{ 1007, 1, 8, 9999, { 1007, 1, 0, 0 } },
-	/* the tail: up to the limit, including the write */
+	/* zero the tail: up to the limit, including the write */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* head and tail: the limit for the head includes the tail */
+	/* zero head and tail: the limit for the head includes the tail */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
-	/* zero nothing before a write to the end, but the rest after the start */
+	/*
+	 * a write to the end zeroes nothing; a write at the start zeroes the
+	 * rest
+	 */
 	{ 1095, 5, 512, 9999, { 1095, 5, 0, 0 } },
 	{ 1000, 5, 512, 9999, { 1000, 100, 0, 95 } },
-	/* the extent must end within the file */
+	/* zero nothing if the extent ends beyond the end of the file */
 	{ 1050, 1, 512, 1100, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 512, 1099, { 1050, 1, 0, 0 } },
 };
@@ -137,8 +143,8 @@ static void compare(const struct model *m, const struct e4l_zeroout_file *f)
 }
 
 /*
- * Writes to @f and to @m, and compares the zeroed blocks.  Returns false if the
- * write was refused because of a hole.
+ * Writes to @f and to @m, and compares the zeroed blocks.  If the write was
+ * refused because of a hole, returns false.
  */
 static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 		       uint32_t lblk, uint32_t len, uint32_t max, uint64_t eof)
@@ -174,7 +180,7 @@ static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 
 /*
  * Small blocks have small leaves, so that leaves fill, split and pass entries
- * on; each seed is one file.
+ * to other leaves.  Each seed makes one file.
  */
 START_TEST(writes_agree_with_the_model)
 {
@@ -207,7 +213,10 @@ START_TEST(writes_agree_with_the_model)
 }
 END_TEST
 
-/* One unwritten extent, a leaf of 84 entries: writes at various places. */
+/*
+ * A file with one unwritten extent, and a leaf of 84 entries, is written at
+ * various places.
+ */
 START_TEST(merges_and_passes_on)
 {
 	static const struct e4l_extent ex = {
@@ -225,11 +234,11 @@ START_TEST(merges_and_passes_on)
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 3);
 	ck_assert_uint_eq(got[1].lblk, 499);
 	ck_assert_uint_eq(got[1].len, 3);
-	/* the whole head: joined with the next extent */
+	/* writing the whole head joins the head with the next extent */
 	e4l_zeroout_file_write(f, 0, 499, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 2);
 	ck_assert_uint_eq(got[0].len, 502);
-	/* the whole tail */
+	/* write the whole tail */
 	e4l_zeroout_file_write(f, 502, 498, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 1);
 	ck_assert_uint_eq(got[0].len, 1000);
