@@ -27,10 +27,10 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 		  void *priv);
 
 /*
- * Finds the first block for @blocks blocks of a file near inode @ino.  Uses the
- * first free extent of at least @blocks blocks after the start of @ino's group.
- * If no such extent is after that start, uses the first one in the filesystem.
- * If no free extent is large enough, uses the largest free extent.
+ * Finds the first block for @blocks blocks of a file near inode @ino.
+ * Considers free extents of at least @blocks blocks.  Uses the first one after
+ * the start of @ino's group or, if there is none, the first one in the
+ * filesystem.  If no free extent is large enough, uses the largest free extent.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);

@@ -356,7 +356,7 @@ void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 
 /*
  * Visits the oldest entry of a queue.  If @keep is true, the entry is not
- * freed.  Returns true if the entry was freed.
+ * freed.  If the entry was freed, returns true.
  */
 static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 {

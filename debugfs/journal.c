@@ -44,8 +44,8 @@ struct reading {
 /* --------------------------------------------------------------------- read */
 
 /*
- * Compares an extent with a block, for e4l_lower_bound().  Returns a negative
- * number if the extent ends before the block.
+ * Compares an extent with a block, for e4l_lower_bound().  If the extent ends
+ * before the block, returns a negative number.
  */
 static int end_cmp(const void *extent, const void *lblk)
 {

@@ -75,8 +75,8 @@ static bool pass_errors(FILE *errors)
 }
 
 /*
- * Copies the output of debugfs to stdout.  Returns false if stdout cannot be
- * written.
+ * Copies the output of debugfs to stdout.  If stdout cannot be written, returns
+ * false.
  */
 static bool pass_output(int fd)
 {

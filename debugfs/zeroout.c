@@ -215,7 +215,10 @@ static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 	return true;
 }
 
-/* Finds the entry that contains @lblk. Returns false if there is none. */
+/*
+ * Finds the entry that contains @lblk.  If no entry contains @lblk, returns
+ * false.
+ */
 static bool find(const struct e4l_zeroout_file *f, uint32_t lblk,
 		 struct place *p)
 {

@@ -42,7 +42,7 @@ struct e4check {
 bool e4check_print_text(const struct e4check *check);
 bool e4check_print_json(const struct e4check *check);
 
-/* Returns the path of the inode of @what, or NULL if it is unknown. */
+/* Returns the path of the inode of @what; NULL: unknown. */
 static inline const char *e4check_path(const struct e4check *check,
 				       const struct finding *what)
 {

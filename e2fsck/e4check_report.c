@@ -45,9 +45,9 @@ static void print_finding(const struct e4check *check,
 }
 
 /*
- * Returns the command that fixes @id.  Returns NULL if there is no such
- * command, or if the filesystem must be mounted, unmounted or given a valid
- * superblock first.
+ * Returns the command that fixes @id.  If no command fixes @id, returns NULL.
+ * If the filesystem must first be mounted, unmounted or given a valid
+ * superblock, also returns NULL.
  */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {

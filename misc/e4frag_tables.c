@@ -40,7 +40,7 @@ static const char *path_cell(struct table *table, const char *path,
 
 /*
  * Prints a table like table_print(), but never omits the column @sort, by which
- * the rows are sorted.  Returns false if there was no memory for a path.
+ * the rows are sorted.  If there was no memory for a path, returns false.
  */
 static bool print_sorted(FILE *out, const struct e4frag *frag,
 			 const struct table_column columns[COLUMNS],

@@ -64,7 +64,7 @@ static uint16_t tag_of(int tag)
 /*
  * Sets *@ret to the ID of the user or group @who.  Uses @id if it is less than
  * INT_MAX, because libarchive limits larger IDs to INT_MAX; otherwise, uses the
- * ID of @who on this host.  Returns false if the ID is unknown.
+ * ID of @who on this host.  If the ID is unknown, returns false.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)

@@ -18,7 +18,7 @@ struct store {
 	bool unchecked;
 	/*
 	 * For fuzzing: returns the bytes of a file, instead of a directory or
-	 * an archive.  Returns false if there is no such file.
+	 * an archive.  If the file does not exist, returns false.
 	 */
 	bool (*find)(void *priv, const char *name, const void **bytes,
 		     size_t *size);

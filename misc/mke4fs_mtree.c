@@ -56,8 +56,8 @@ struct mtree {
 /* ------------------------------------------------------------------ keywords */
 
 /*
- * Decodes a string in the encoding of strvis(3) in place.  Returns false if the
- * string is invalid.
+ * Decodes a string in the encoding of strvis(3) in place.  If the string is
+ * invalid, returns false.
  */
 static bool unvis(char *s)
 {

@@ -30,7 +30,7 @@ struct pax {
 
 /*
  * Reads the next record of the @len bytes at *@p, and replaces the newline
- * after its value by a NUL.  Returns false if the record is malformed.
+ * after its value by a NUL.  If the record is malformed, returns false.
  */
 static bool next_record(char **p, size_t *len, struct record *r)
 {

@@ -89,8 +89,8 @@ bool stream_seek(struct stream *s, uint64_t at);
 size_t stream_peek(struct stream *s, void *buf, size_t len);
 
 /*
- * Copies @len bytes from byte @at on to @buf.  Returns false if the bytes are
- * not in the last two blocks that were read.
+ * Copies @len bytes from byte @at on to @buf.  If the bytes are not in the last
+ * two blocks that were read, returns false.
  */
 bool stream_recall(const struct stream *s, uint64_t at, void *buf, size_t len);
 

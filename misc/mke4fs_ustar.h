@@ -25,8 +25,8 @@ struct ustar_member {
 uint64_t ustar_whole_blocks(uint64_t bytes);
 
 /*
- * Reads the header at byte @at of @s.  Returns false if the header does not end
- * before @end, or is not in the last two blocks of @s.
+ * Reads the header at byte @at of @s.  If the header does not end before @end,
+ * or is not in the last two blocks of @s, returns false.
  */
 bool ustar_read(const struct stream *s, uint64_t at, uint64_t end,
 		struct ustar *h);

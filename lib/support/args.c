@@ -328,7 +328,7 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 
 /*
  * Returns the first ARGS_TEXTS member of @config from row *@i on, and sets *@i
- * to the next row.  Returns NULL if there is no such member.
+ * to the next row.  If no more rows have such a member, returns NULL.
  */
 static struct args_texts *next_texts(const struct args_tool *tool,
 				     void *config, unsigned int *i)

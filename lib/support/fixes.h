@@ -6,8 +6,8 @@
 #include <e4layout/check.h>
 
 /*
- * Returns the command for @fix; the caller must append the target.  Returns
- * NULL if no command fixes the finding.
+ * Returns the command for @fix; the caller must append the target.  If no
+ * command fixes the finding, returns NULL.
  */
 const char *fix_command(enum e4l_fix fix);
 

@@ -12,7 +12,7 @@
 /* maximum number of output bytes for one byte of a name */
 #define ESCAPED		6
 
-/* Reserves memory for @n more bytes. Returns false if there is no memory. */
+/* Reserves memory for @n more bytes.  If there is no memory, returns false. */
 static inline bool has_room(struct json_line *line, size_t n)
 {
 	if (line->room_bytes - line->used_bytes >= n && !line->failed)

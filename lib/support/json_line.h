@@ -31,7 +31,7 @@ void json_line_number(struct json_line *line, const char *key,
 void json_line_word(struct json_line *line, const char *key,
 		    const char *word);
 void json_line_boolean(struct json_line *line, const char *key, bool value);
-/* Adds a file name as json_name() writes it, or null if @name is NULL. */
+/* Adds a file name in the form of json_name().  If @name is NULL, adds null. */
 void json_line_name(struct json_line *line, const char *key,
 		    const char *name);
 void json_line_members(struct json_line *line, const void *base,

@@ -39,8 +39,8 @@ bool locate_new(struct target *t);
 
 /*
  * Writes the partition numbers of @device to @list, such as "1, 2, 5".  If the
- * numbers do not fit, the list ends with "...".  Returns false if @device has
- * no partitions.
+ * numbers do not fit, the list ends with "...".  If @device has no partitions,
+ * returns false.
  */
 bool locate_partitions(const char *device, char *list, size_t size);
 

@@ -25,7 +25,7 @@ static double seconds_since(const struct timespec *then)
 	return now.tv_sec - then->tv_sec + (now.tv_nsec - then->tv_nsec) / 1e9;
 }
 
-/* Appends @part to @line if both fit into @width. */
+/* If @line and @part together fit into @width, appends @part to @line. */
 static void add(char line[PROGRESS_LEN], const char *part, unsigned int width)
 {
 	if (strlen(line) + strlen(part) <= width)

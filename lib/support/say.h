@@ -17,9 +17,9 @@ enum {
 /*
  * Call this function first.  If standard input, output or error is closed,
  * opens its descriptor with O_PATH, so that no file opened later gets the
- * descriptor: otherwise, a report could be written into the filesystem.  Reads
- * and writes through such a descriptor still fail with EBADF.  If this function
- * returns false, do not open any file.
+ * descriptor.  Otherwise, a report could be written into the filesystem.  Reads
+ * and writes through the O_PATH descriptor still fail with EBADF.  If this
+ * function returns false, do not open any file.
  */
 bool say_start(void);
 

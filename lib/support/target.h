@@ -59,8 +59,9 @@ struct target {
  * @name.  On failure, prints the reason and returns false; the caller must not
  * close @t.
  *
- * The report can lack the latest changes if the filesystem is mounted or has a
- * journal to replay.  Unless @quiet is true, prints a note in this case.
+ * If the filesystem is mounted or has a journal to replay, the report can lack
+ * the latest changes.  Unless @quiet is true, prints a note about the missing
+ * changes.
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
@@ -81,8 +82,8 @@ bool target_open_report(struct target *t, const char *name, uint64_t partition,
 bool target_is_file(const char *name);
 
 /*
- * Like target_open_read() with @quiet, for the mounted filesystem that contains
- * the file or directory @name.  @t->subtree is the path of @name in that
+ * Opens the mounted filesystem that contains the file or directory @name, like
+ * target_open_read() with @quiet.  @t->subtree is the path of @name in the
  * filesystem.
  */
 bool target_open_around(struct target *t, const char *name);
@@ -179,8 +180,8 @@ bool target_has_no_errors(const struct target *t);
 /*
  * Opens @name for reading, to plan a change.  Refuses every state that
  * target_open_change() refuses, with the same messages.  A directory of a
- * mounted filesystem is opened as by target_open_read().  Such a directory is
- * refused only if the filesystem has recorded errors.
+ * mounted filesystem is opened as by target_open_read(), and is refused only if
+ * the filesystem has recorded errors.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);

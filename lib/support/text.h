@@ -102,8 +102,8 @@ unsigned int text_width(int fd);
  */
 FILE *text_open(char **text, size_t *n);
 /*
- * Closes a stream of text_open().  Returns false if text was lost for lack of
- * memory.
+ * Closes a stream of text_open().  If text was lost for lack of memory, returns
+ * false.
  */
 bool text_close(FILE *out);
 

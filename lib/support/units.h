@@ -11,10 +11,10 @@
 
 /*
  * Parses a number of bytes: decimal, with an optional suffix K, M, G, T, P or
- * E, also KiB, MiB ...  (powers of 1024), or KB, MB ...  (powers of 1000), in
- * any case.  A number with a suffix can have at most six digits after the
- * point; fractions of a byte are dropped.  Returns false if @text is invalid or
- * the value does not fit.
+ * E, also KiB, MiB ... (powers of 1024), or KB, MB ... (powers of 1000), in any
+ * case.  A number with a suffix can have at most six digits after the point;
+ * fractions of a byte are dropped.  If @text is invalid or the value does not
+ * fit, returns false.
  */
 bool units_parse_size(const char *text, uint64_t *bytes);
 
@@ -38,8 +38,8 @@ bool units_parse_share(const char *text, struct units_share *share);
 uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 
 /*
- * Parses a decimal number without suffix.  Returns false if @text is anything
- * else.
+ * Parses a decimal number without suffix.  If @text is anything else, returns
+ * false.
  */
 bool units_parse_count(const char *text, uint64_t *count);
 

@@ -187,7 +187,7 @@ static void tell(const char *name, const struct finding *what)
 	    e4l_finding_text(what, text, sizeof(text)));
 }
 
-/* Prints the findings. Returns true if there are no errors. */
+/* Prints the findings.  If there are no errors, returns true. */
 static bool is_sound(const struct target *t, struct findings *found)
 {
 	uint64_t errors = found->severity[E4L_SEVERITY_ERROR];

@@ -30,8 +30,9 @@ struct dir {
 	uint32_t generation;
 	uint32_t blocks;	/* last mapped logical block, plus 1 */
 	uint32_t index;		/* index of logical block 0 in check->dx */
-	uint32_t hash_version;	/* valid if DIR_INDEX is set */
-	uint8_t levels;	/* levels of index blocks; valid if DIR_INDEX is set */
+	/* if DIR_INDEX is set: hash version of the index */
+	uint32_t hash_version;
+	uint8_t levels;	/* if DIR_INDEX is set: levels of index blocks */
 	uint8_t flags;
 	/*
 	 * Part of the directory is unreadable or invalid.  Any thread may set
@@ -146,7 +147,7 @@ struct check {
 
 /*
  * Returns @err, the result of a read.  A lack of memory is not a finding: if
- * @err reports it, e4l_check_run() will return ENOMEM.
+ * @err reports a lack of memory, e4l_check_run() will return ENOMEM.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -236,7 +237,7 @@ bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*
  * Whether the inode is a symbolic link with inline data.  e2fsck does not check
- * i_blocks of such an inode, and does not charge the inode to a quota.
+ * i_blocks of inline symbolic links, and does not charge them to a quota.
  */
 static inline bool is_inline_link(const struct ext2_inode_large *inode)
 {

@@ -35,8 +35,8 @@ static const struct {
 
 /*
  * Whether attributes with @index have no name prefix.  libext2fs identifies an
- * encryption context by its name, which is "c" without a prefix.  Any attribute
- * "c" with such an index therefore counts as a context.
+ * encryption context by its name, which is "c" without a prefix.  An attribute
+ * "c" with any index that has no prefix therefore counts as a context.
  */
 static bool has_no_prefix(uint8_t index)
 {
@@ -68,8 +68,8 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 }
 
 /*
- * Returns the value of the encryption context in @inode's body, or NULL if
- * there is none or it cannot be read.
+ * Returns the value of the encryption context in @inode's body.  If the body
+ * has no encryption context, or if the context cannot be read, returns NULL.
  */
 static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,

@@ -30,7 +30,10 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 				&hit);
 }
 
-/* Sorts, claims and joins all runs.  Sets *@overlap if runs share blocks. */
+/*
+ * Sorts, claims and joins all runs.  Sets *@overlap to whether runs share
+ * blocks.
+ */
 static errcode_t settle(struct check *ck, bool *overlap)
 {
 	struct extent_list *m = ck->metadata;

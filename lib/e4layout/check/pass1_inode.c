@@ -409,8 +409,8 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 }
 
 /*
- * Judges a reserved inode.  Returns true if only its map has to be judged, and
- * false if all of the inode has to be judged.
+ * Judges a reserved inode.  Returns whether the inode is completely judged,
+ * except for its map.
  */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)

@@ -226,8 +226,8 @@ static uint64_t max_dir_blocks(ext2_filsys fs)
 }
 
 /*
- * Judges an extent of a directory.  Returns false if the extent exceeds the
- * maximum size of a directory.
+ * Judges an extent of a directory.  If the extent exceeds the maximum size of a
+ * directory, returns false.
  */
 static bool judge_dir_extent(struct file_walk *w, const struct e4l_piece *p,
 			     const struct e4l_extent *ex)
@@ -359,8 +359,8 @@ static void judge_size(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Converts i_blocks to clusters.  Returns false if i_blocks is not a whole
- * number of clusters.
+ * Converts i_blocks to clusters.  If i_blocks is not a whole number of
+ * clusters, returns false.
  */
 static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 			    uint64_t *clusters)
@@ -397,8 +397,8 @@ static errcode_t note_xattr_block(struct file_walk *w,
 }
 
 /*
- * Judges the location of the attribute block.  Returns true if there is an
- * attribute block and its location is valid.
+ * Judges the location of the attribute block.  Returns whether the inode has an
+ * attribute block with a valid location.
  */
 static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 {

@@ -24,8 +24,8 @@ static void region_init(struct region *r, unsigned int bytes)
 }
 
 /*
- * Marks bytes as used.  Returns false if a byte is outside the list or already
- * used.
+ * Marks bytes as used.  If a byte is outside the list or already used, returns
+ * false.
  */
 static bool region_take(struct region *r, uint64_t start, uint64_t len)
 {
@@ -230,7 +230,10 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 	return *(const uint32_t *)header == EXT2_EXT_ATTR_MAGIC ? header : NULL;
 }
 
-/* Finds the attributes in @inode's body.  Returns false if there are none. */
+/*
+ * Finds the attributes in @inode's body.  If the body has no attributes,
+ * returns false.
+ */
 static bool ibody_list(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode, struct list *l)
 {

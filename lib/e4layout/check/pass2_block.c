@@ -281,7 +281,7 @@ static void judge_entry(struct dir_judge *j, struct part *p,
 		p->entry++;
 }
 
-/* Reads the next entry.  Returns false if the remaining bytes are invalid. */
+/* Reads the next entry.  If the remaining bytes are invalid, returns false. */
 static bool next_entry(const struct check *ck, struct part *p,
 		       struct dirent_raw *e)
 {

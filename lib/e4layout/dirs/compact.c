@@ -353,8 +353,8 @@ static errcode_t find_shape(const struct dir *dir, struct content *x,
 }
 
 /*
- * Computes the shape of the rebuilt directory if a rebuild is worthwhile.  If a
- * rebuild would neither save blocks nor add an index, leaves s->blocks at 0.
+ * If a rebuild would save blocks or add an index, computes the shape of the
+ * rebuilt directory.  Otherwise, leaves s->blocks at 0.
  */
 static errcode_t find_better(const struct dir *dir, struct content *x,
 			     struct e4l_dir_shape *s)

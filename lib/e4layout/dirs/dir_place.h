@@ -34,10 +34,10 @@ struct e4l_dir_seek {
 };
 
 /*
- * Finds space for @blocks blocks, and removes it from the free space.  The
- * directory's old blocks then count as free in e4l_space_outlook(), but are not
- * available to other rebuilds.  Sets *@why to E4L_SKIP_NONE or, if the
- * directory cannot be rebuilt, to the reason.  Errors: ENOMEM.
+ * Finds space for @blocks blocks, and removes the space from the free space.
+ * The directory's old blocks then count as free in e4l_space_outlook(), but are
+ * not available to other rebuilds.  If the directory cannot be rebuilt, sets
+ * *@why to the reason; otherwise, to E4L_SKIP_NONE.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,

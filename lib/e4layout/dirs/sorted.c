@@ -159,7 +159,7 @@ static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 
 /*
  * Returns the only leaf that can contain @p: the last leaf that does not begin
- * after @p.  Returns 0 if all leaves begin after @p.
+ * after @p.  If all leaves begin after @p, returns 0.
  */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -531,7 +531,7 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 
 /*
  * Returns the first leaf of the subtree @at that begins after @low and has a
- * value of at least @least, or 0 if there is no such leaf.
+ * value of at least @least.  If no leaf meets these conditions, returns 0.
  */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,
 			struct e4l_pair low, uint64_t least)

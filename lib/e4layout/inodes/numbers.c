@@ -89,7 +89,7 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 /*
  * If an overlayfs file handle refers to this filesystem, records that the inode
  * in the handle must keep its number.  If the handle also has the parent
- * directory, records the parent directory, too.
+ * directory, also records the parent directory.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {

@@ -235,8 +235,8 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 
 /*
  * Returns a free inode of the window that directories of @group share.  If the
- * window is full or missing, makes an empty window the shared window.  Returns
- * 0 if there is no empty window.
+ * window is full or missing, makes an empty window the shared window.  If there
+ * is no empty window, returns 0.
  */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {

@@ -30,37 +30,40 @@ void e4l_place_free(struct e4l_place *p);
  * Finds an inode for a new file @name of @mode in the directory @parent.  Like
  * ext2fs_new_inode(), does not mark the inode: the caller must call
  * ext2fs_inode_alloc_stats2() before the next call.  @name may be NULL.
- *  - A directory gets an inode in the window that its group shares.  Windows
- *    are aligned, and are empty when they are allocated.  Orlov's rule picks
- *    the group (Documentation/filesystems/ext4/allocators.rst in Linux),
- *    beginning with the group of the last inode found for @parent.  With
- *    E4L_PLACE_PACK, each directory gets its own window, close to the previous
- *    one.
- *  - A file gets an inode in its directory's own window.  If the window is
- *    unknown, it is found from the entries in the directory block that will
- *    contain @name, or from the directory's inode.  If the directory has no own
- *    window, or the window is full, the file goes into the window that the
- *    group shares.  But if files of other directories in the group were placed
- *    in between more than once, the directory gets a new own window of twice
- *    the size of the previous one; the search begins in the parent's group.
- *  - If no window has a free inode, any free inode is used, beginning with the
- *    group that Linux tries first.
  *
- * If the inode table was never zeroed up to the inode, zeroes that part first.
- * Errors: E4L_ET_BAD_ARGUMENT (@parent); EXT2_ET_INODE_ALLOC_FAIL (no free
- * inode); errors of zeroing, after which *@ret must not be used; ENOMEM.
+ * - A directory gets an inode in the window that its group shares.  Windows
+ *   are aligned, and are empty when they are allocated.  Orlov's rule picks
+ *   the group (Documentation/filesystems/ext4/allocators.rst in Linux),
+ *   beginning with the group of the last inode found for @parent.  With
+ *   E4L_PLACE_PACK, each directory gets its own window, close to the window of
+ *   the previous directory.
+ * - A file gets an inode in its directory's own window.  An unknown window is
+ *   found from the entries in the directory block that will contain @name, or
+ *   from the directory's inode.  If the directory has no own window, or the
+ *   window is full, the file goes into the window that the group shares.
+ * - If files of other directories in the group were placed in between more
+ *   than once, the directory gets a new own window of twice the size.  The
+ *   search for a new window begins in the directory's group.
+ * - If no window has a free inode, any free inode is used, beginning with the
+ *   group that Linux tries first.
+ *
+ * If the inode table was never zeroed up to the inode, zeroes the table up to
+ * the inode first.  Errors: E4L_ET_BAD_ARGUMENT (@parent);
+ * EXT2_ET_INODE_ALLOC_FAIL (no free inode); errors of zeroing, after which
+ * *@ret must not be used; ENOMEM.
  */
 errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 			const char *name, ext2_ino_t *ret);
 
 /*
  * Finds @n consecutive free inodes that occupy as few blocks of the inode table
- * as @n inodes can, and sets *@ret to the first.  Use this function for a
- * directory and its files if the number of files is known in advance.  The free
- * part of a partly used block is left for smaller windows that are requested
- * later.  Mark all @n inodes before the next call.  Errors: as e4l_new_inode(),
- * but EXT2_ET_INODE_ALLOC_FAIL only means that there are not @n consecutive
- * free inodes.
+ * as @n inodes can.  Sets *@ret to the first inode.  If the number of files in
+ * a directory is known in advance, use this function for the directory and its
+ * files.  The free part of a partly used block is left for smaller windows that
+ * are requested later.  Mark all @n inodes before the next call.
+ *
+ * Errors: as e4l_new_inode(), but EXT2_ET_INODE_ALLOC_FAIL only means that
+ * there are not @n consecutive free inodes.
  */
 errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 

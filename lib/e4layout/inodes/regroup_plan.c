@@ -126,8 +126,9 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 }
 
 /*
- * A directory can only get a new inode number if all its blocks and the ".."
- * entries of its subdirectories can change in one transaction.
+ * Returns the reason why directory @nr must keep its inode number.  A new
+ * number must fit in one transaction: the transaction changes all blocks of the
+ * directory, and the ".." entries of its subdirectories.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
@@ -301,8 +302,8 @@ static void widen(uint32_t *narrow, uint32_t run)
 }
 
 /*
- * Marks @ino as free, and raises r->narrow and r->narrowest if longer windows
- * may exist now.
+ * Marks @ino as free.  If longer windows may exist now, raises r->narrow and
+ * r->narrowest.
  */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {

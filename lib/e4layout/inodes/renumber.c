@@ -146,7 +146,7 @@ static errcode_t rename_inline(struct e4l_renumber *r,
 
 /*
  * Adds a directory block to the transaction, and sets *@data to the content to
- * be changed.  Fails if the block's checksum is wrong.
+ * be changed.  If the block's checksum is wrong, fails.
  */
 static errcode_t edit_dir_block(struct e4l_renumber *r,
 				const struct e4l_dir_map *map, uint64_t lblk,
@@ -255,7 +255,9 @@ static errcode_t change_child(struct e4l_renumber *r,
 	return e4l_txn_put_inode(r->txn, map->ino, r->other);
 }
 
-/* Updates the checksums of a directory's own blocks, and its ".". */
+/*
+ * Updates "." of a directory, and the checksums of the directory's own blocks.
+ */
 static errcode_t change_blocks(struct e4l_renumber *r, struct e4l_dir_map *map)
 {
 	bool all = ext2fs_has_feature_metadata_csum(r->e->fs->super);

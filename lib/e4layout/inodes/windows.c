@@ -44,8 +44,8 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
 	/*
-	 * no additional request is needed if the blocks beyond whole requests
-	 * fit into the request that contains @start
+	 * if the blocks beyond whole requests fit into the request that
+	 * contains @start, no additional request is needed
 	 */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;

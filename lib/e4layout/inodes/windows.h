@@ -21,9 +21,9 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * Returns the inode, at or after @at, where a window of @n inodes should begin:
- * the first inode of the next block of @per_block inodes if the window occupies
- * fewer blocks there, otherwise @at.
+ * Returns the inode, at or after @at, where a window of @n inodes should begin.
+ * If the window occupies fewer blocks from the next block of @per_block inodes
+ * on, returns the first inode of the next block; otherwise, returns @at.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)

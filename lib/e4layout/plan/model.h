@@ -35,8 +35,8 @@ struct e4l_owner {
 	uint32_t first_item, n_items;
 	uint32_t n_kept;	/* number of items that are tree blocks */
 	/*
-	 * Tree blocks that the plan can free.  The last @n_surplus of them
-	 * become free if the tree is packed without moving data.
+	 * Tree blocks that the plan can free.  If the tree is packed without
+	 * moving data, the last @n_surplus spare tree blocks become free.
 	 */
 	uint32_t first_spare, n_spare, n_surplus;
 	uint32_t extents;

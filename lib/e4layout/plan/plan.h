@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * plan: chooses the target layout of a filesystem and schedules the moves that
- * lead there.  No I/O.  doc/architecture.md explains the algorithm.
+ * plan: chooses the target layout of a filesystem, and schedules the moves that
+ * lead to the target layout.  No I/O.  doc/architecture.md explains the
+ * algorithm.
  *
- *  - An item is a logical run of a file, or a tree block that the file still
- *    needs.  The plan makes each item contiguous.
- *  - A wall is a used part of the disk that cannot be moved: metadata, or a
- *    file that was not added.
- *  - A region is a contiguous part of the disk that must be free at the end.
- *  - A slot is a target with a start and a length.  It can be reserved for one
- *    item; otherwise, any item of that length can use it.
+ * - An item is a logical run of a file, or a tree block that the file still
+ *   needs.  The plan makes each item contiguous.
+ * - A wall is a used part of the disk that cannot be moved: metadata, or a
+ *   file that was not added.
+ * - A region is a contiguous part of the disk that must be free at the end.
+ * - A slot is a target with a start and a length.  A slot can be reserved for
+ *   one item.  Otherwise, any item of the slot's length can use the slot.
  *
- * Call e4l_plan_new(); e4l_plan_add_file() and e4l_plan_add_free() for all
- * files and free extents; e4l_plan_make().  apply/steps.h converts the moves
- * into steps.
+ * Order of calls: e4l_plan_new(); e4l_plan_add_file() and e4l_plan_add_free()
+ * for all files and free extents; e4l_plan_make().  apply/steps.h converts the
+ * moves into steps.
  */
 #ifndef E4L_PLAN_H
 #define E4L_PLAN_H
@@ -121,15 +122,19 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 
 /*
  * Makes the plan; must be called once only.  Guarantees:
- *  - Every target is free when its batch begins.
- *  - No batch increases the number of fragments.
- *  - If no fragments are saved, neither the largest free extent nor the total
- *    length of large free extents decreases.
- *  - If fragments are saved, the largest free extent keeps 90 % of its length.
- *    Large free extents may then shrink in total if they still have 95 % of
- *    free space or, without free_space, 90 % of their previous total.
- *  - Free space is not consolidated if 95 % of it is in large free extents and
- *    the largest one has 95 % of the maximum length that walls permit.
+ *
+ * - Every target is free when its batch begins.
+ * - No batch increases the number of fragments.
+ * - If no fragments are saved, neither the largest free extent nor the total
+ *   length of large free extents decreases.
+ * - If fragments are saved, the largest free extent keeps 90 % of its length.
+ *   Large free extents keep their total length, or still have 95 % of free
+ *   space.  Without free_space, it is sufficient if large free extents keep
+ *   90 % of their total length.
+ * - Good free space is not consolidated.  Free space is good if large free
+ *   extents have 95 % of it, and if the largest free extent has 95 % of the
+ *   maximum length that walls permit.
+ *
  * To comply, a plan can be limited to a part of the files, or be empty.
  * Errors: E4L_ET_BLOCK_SHARED (blocks with two owners, or free blocks with an
  * owner), errors of go_on(), ENOMEM.  After an error, only e4l_plan_free() is

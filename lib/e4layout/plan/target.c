@@ -202,7 +202,7 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 	return err;
 }
 
-/* Makes a region.  Returns false if a file in @run must not be moved. */
+/* Makes a region.  If a file in @run must not be moved, returns false. */
 static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 {
 	if (!e4l_target_lift(w, run->start, e4l_span_end(run)))

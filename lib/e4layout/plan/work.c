@@ -321,7 +321,7 @@ static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 
 /*
  * Returns the maximum length of a joined part of run @i, which is too long to
- * be joined as a whole.  Returns 0 if no fragments of the run may be joined.
+ * be joined as a whole.  If no fragments of the run may be joined, returns 0.
  */
 static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 {

@@ -128,7 +128,7 @@ void e4l_work_free(struct e4l_work *w);
  */
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only);
 
-/* Returns the stripe size of a RAID in clusters, or 0 if it is unknown. */
+/* Returns the stripe size of a RAID in clusters; 0: unknown. */
 uint32_t e4l_work_stripe(const struct e4l_work *w);
 /*
  * Whether the target of item @i must begin on a stripe boundary: the item is
@@ -137,9 +137,9 @@ uint32_t e4l_work_stripe(const struct e4l_work *w);
  */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i);
 /*
- * Takes clusters for item @i from a free extent, on a stripe boundary if
- * e4l_work_is_aligned().  Sets *@to to the first cluster, or to E4L_NONE if no
- * free extent is long enough.
+ * Takes clusters for item @i from a free extent.  If e4l_work_is_aligned(), the
+ * clusters begin on a stripe boundary.  If no free extent is long enough, sets
+ * *@to to E4L_NONE; otherwise, to the first cluster.
  */
 errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to);
 
@@ -169,7 +169,7 @@ errcode_t e4l_work_scatter(struct e4l_work *w);
 
 /*
  * Makes the items that overlap [start, end) loose.  If an item must not be
- * moved, makes it a wall and returns false.
+ * moved, makes the item a wall and returns false.
  */
 bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end);
 /*
@@ -181,8 +181,9 @@ bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end);
 errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first);
 /*
  * Reserves slots around the longest fragments of fragmented items, if this
- * saves copying.  The longest fragment of such an item stays in place.
- * @is_long: reserve slots for long items only; false: for other items only.
+ * saves copying.  The longest fragment of an item with a reserved slot stays in
+ * place. @is_long: reserve slots for long items only; false: for other items
+ * only.
  */
 void e4l_target_homes(struct e4l_work *w, bool is_long);
 

@@ -82,8 +82,8 @@ errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x);
 
 /*
- * Adds EXT4_*_FL flags to an entry and all its other names.  @crtime becomes
- * the creation time if the entry has none.  Errors: ENOMEM.
+ * Adds EXT4_*_FL flags to an entry and all its other names.  If the entry has
+ * no creation time, sets the creation time to @crtime.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_add_flags(struct e4l_tree *t, uint32_t id, uint32_t flags,
 			     const struct e4l_time *crtime);

@@ -54,8 +54,8 @@ bool e4l_tree_stores_xattr(const char *name)
 #define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
 
 /*
- * Private attributes are the ones that xattr.conf(5) excludes from copies; the
- * list has only names that ext4 can store.
+ * xattr.conf(5) excludes private attributes from copies.  The list has only
+ * names that ext4 can store.
  */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 {

@@ -63,7 +63,7 @@ struct ext2_xattr_handle;
 errcode_t e4l_root_attributes(ext2_filsys fs,
 			      struct ext2_xattr_handle **handle);
 
-/* Removes @name.  Returns false if @name was not set. */
+/* Removes @name.  If @name was not set, returns false. */
 bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);
 
 #endif
