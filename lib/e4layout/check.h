@@ -21,7 +21,7 @@ enum e4l_severity {
 enum e4l_fix {
 	E4L_FIX_NOTHING,	/* no known fix */
 	E4L_FIX_FSCK,		/* e2fsck -fy */
-	/* e2fsck -p or a mount, which replay the journal */
+	/* replaying the journal with e2fsck -p or a mount */
 	E4L_FIX_RECOVER,
 	E4L_FIX_CLEAR_MMP,	/* clearing multiple mount protection */
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
@@ -29,10 +29,10 @@ enum e4l_fix {
 	E4L_FIX_WRITE_BACKUPS,
 	E4L_FIX_CLEAR_JOURNAL_XATTR,	/* clearing the journal's i_file_acl */
 	E4L_FIX_SET_JOURNAL_INODE,	/* setting s_journal_inum to 8 */
-	/* clearing the resize inode, after which e2fsck -fy makes a new one */
+	/* clearing the resize inode; e2fsck -fy then makes a new one */
 	E4L_FIX_CLEAR_RESIZE_INODE,
-	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */
-	E4L_FIX_REPACK_ZERO,	/* a repack of trees */
+	E4L_FIX_REPACK_MERGE,	/* a repack of extent trees, without zeroing */
+	E4L_FIX_REPACK_ZERO,	/* a repack of extent trees */
 	E4L_FIX_REPACK_MOVE,	/* a repack of files */
 	E4L_FIX_REPACK_INDEX,	/* a repack of directories */
 	E4L_FIX_REPACK_INODES,	/* a repack of inodes */
@@ -42,13 +42,16 @@ enum e4l_fix {
 
 /* One finding. */
 struct e4l_finding {
-	/* static text such as "inode-mode", the same in all versions */
+	/*
+	 * static text such as "inode-mode", which does not change between
+	 * versions
+	 */
 	const char *code;
 	enum e4l_severity severity;
 	const char *text;	/* one sentence; valid during the callback */
 	/*
-	 * name of the problem in e2fsck's problem.h, static text such as
-	 * "PR_1_MODE"; NULL: e2fsck has no such problem
+	 * static text such as "PR_1_MODE", the name of the problem in e2fsck's
+	 * problem.h; NULL: e2fsck does not detect the problem
 	 */
 	const char *e2fsck;
 	enum e4l_fix fix;
@@ -62,16 +65,16 @@ struct e4l_finding {
 #define E4L_CHECK_NO_LAYOUT	0x1	/* report no layout problems */
 #define E4L_CHECK_LAYOUT_ONLY	0x2	/* report layout problems only */
 /*
- * The filesystem is mounted.  Do not report that the journal is in use,
- * orphaned inodes, or an active multiple mount protection.
+ * The filesystem is mounted: do not report a journal in use, orphaned inodes,
+ * or active multiple mount protection.
  */
 #define E4L_CHECK_MOUNTED	0x4
 
 struct e4l_check_options {
 	unsigned int flags;	/* E4L_CHECK_* */
 	/*
-	 * The largest number of findings passed to finding().  The order is by
-	 * severity, inode, group and block, so that the least severe findings
+	 * The largest number of findings passed to finding().  Findings are
+	 * sorted by severity, inode, group and block; the least severe findings
 	 * are omitted.
 	 */
 	size_t max_findings;
@@ -84,7 +87,7 @@ struct e4l_check_options {
 	void (*finding)(const struct e4l_finding *finding, void *priv);
 	/*
 	 * Called while the check runs, from one thread at a time.  @doing is
-	 * static text, a different pointer for each pass.  May be NULL.
+	 * static text; each pass has its own pointer.  progress() may be NULL.
 	 */
 	void (*progress)(const char *doing, uint64_t done, uint64_t total,
 			 void *priv);
@@ -93,7 +96,9 @@ struct e4l_check_options {
 };
 
 struct e4l_check_result {
-	/* all findings of each severity, not limited by max_findings */
+	/*
+	 * number of findings of each severity; max_findings does not limit it
+	 */
 	uint64_t errors, warnings, layout;
 	uint64_t reserved[3];
 };
@@ -107,10 +112,10 @@ struct e4l_check_result {
  * filesystem again.  If the caller changes the filesystem by other means, the
  * caller must call e4l_check() again.
  *
- * Errors: E4L_ET_INTERRUPTED, E4L_ET_UNKNOWN_FEATURE, E4L_ET_OPTION,
- * E4L_ET_BAD_GEOMETRY (the finding super-field is not passed on), ENOMEM, and,
- * if the group descriptors are too damaged for the check to continue,
- * EXT2_ET_GDESC_*.  *@result is valid only on success.
+ * Errors: E4L_ET_INTERRUPTED; E4L_ET_UNKNOWN_FEATURE; E4L_ET_OPTION;
+ * E4L_ET_BAD_GEOMETRY: a field of the superblock is invalid, and no finding is
+ * reported; EXT2_ET_GDESC_*: the group descriptors are too damaged for the
+ * check to continue; ENOMEM.  *@result is valid only on success.
  */
 errcode_t e4l_check(struct e4l *e, const struct e4l_check_options *options,
 		    struct e4l_check_result *result);

@@ -47,19 +47,18 @@ struct e4l_detail {
 
 /*
  * Creates a context for an open filesystem.  e4l_new() does not test whether
- * the filesystem is mounted, in use, or in a state that makes changes unsafe:
- * programs that change a filesystem should call e4l_open() instead.
+ * the filesystem is mounted, in use, or in a state that makes changes unsafe.
+ * Programs that change a filesystem should call e4l_open() instead.
  *
- * @fs is borrowed until e4l_free(): it must stay open, and the caller must not
- * use it while a function of this library runs.  @fs must have been opened with
- * EXT2_FLAG_64BITS.  With EXT2_FLAG_THREADS, reads run in parallel.  The
- * geometry and the size of the device are checked, so that each block below
- * ext2fs_blocks_count() can be read afterwards.
+ * @fs is borrowed until e4l_free(): the caller must keep @fs open, and must not
+ * use @fs while a function of this library runs.  @fs must have been opened
+ * with EXT2_FLAG_64BITS.  With EXT2_FLAG_THREADS, reads run in parallel.
+ * e4l_new() checks the geometry, and checks that the device is large enough for
+ * ext2fs_blocks_count() blocks.
  *
- * Errors:  E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and those of reading.
- * If *@ret is not NULL after an error, the caller must free the context with
- * e4l_free(), and can pass it only to e4l_detail() and e4l_detail_text()
- * before.
+ * Errors: E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and errors of reading.
+ * After an error, *@ret can be a context.  The caller can pass this context
+ * only to e4l_detail(), e4l_detail_text() and e4l_free(), and must free it.
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 

@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 /*
- * The locality of a directory: the inode-table blocks that hold its own inode
- * and the inodes of its entries, except ".." and subdirectories.
+ * The locality of a directory: the inode-table blocks that hold the inode of
+ * the directory and the inodes of its entries.  The entry ".." and
+ * subdirectories do not count.
  */
 struct e4l_dir_locality {
 	ext2_ino_t dir;
@@ -29,12 +30,12 @@ struct e4l_names;
 
 /*
  * Finds a path for each of the @n inodes @wanted, or, if @wanted is NULL, for
- * all inodes in use.  An inode with several names gets the name in the
- * directory with the smallest inode number; of several names in this directory,
- * the first in byte order.  Memory: 16 bytes and the name for each inode and
- * its parents, and 512 KiB.  The caller must free *@ret with e4l_names_free()
- * before closing @e.  Errors, with *@ret NULL:  E4L_ET_INTERRUPTED, ENOMEM.
- * Damaged directories are skipped.
+ * all inodes in use.  If an inode has several names, the path uses the
+ * directory with the smallest inode number.  If this directory has several
+ * names for the inode, the path uses the first name in byte order.  Memory: 16
+ * bytes and the name for each inode and its parents, and 512 KiB.  The caller
+ * must free *@ret with e4l_names_free() before closing @e.  Errors, with *@ret
+ * NULL: E4L_ET_INTERRUPTED, ENOMEM.  Damaged directories are skipped.
  */
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret);

@@ -2,7 +2,7 @@
 /*
  * libe4layout: report, check and improve the layout of ext4 filesystems.
  *
- * This header includes the headers of all topics.
+ * e4layout.h includes the headers of all topics.
  *
  * Conventions
  *  - Block numbers and counts are in filesystem blocks, 0-based from the start

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
- * The most blocks in one written or unwritten leaf entry (EXT_INIT_MAX_LEN and
- * EXT_UNWRITTEN_MAX_LEN in Linux).
+ * The maximum number of blocks in one written or unwritten leaf entry
+ * (EXT_INIT_MAX_LEN and EXT_UNWRITTEN_MAX_LEN in Linux).
  */
 #define E4L_WRITTEN_MAX_BLOCKS		32768u
 #define E4L_UNWRITTEN_MAX_BLOCKS	32767u

@@ -13,9 +13,9 @@ extern "C" {
  * Reads the block bitmaps from the device, and calls @run for each maximal free
  * extent, in disk order.  With bigalloc, free extents are whole clusters;
  * lengths are in blocks.  @damage (may be NULL) is called for bitmaps that
- * cannot be read or have a wrong checksum; their groups count as full.  Each
- * callback gets @priv.  Calls never overlap, but can come from different
- * threads.  Errors: the error of a callback, which ends the reading;
+ * cannot be read or have a wrong checksum.  A group with such a bitmap counts
+ * as full.  Each callback gets @priv.  Calls never overlap, but can come from
+ * different threads.  Errors: the error of a callback, which ends the reading;
  * E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_free_space(struct e4l *e,

@@ -30,12 +30,12 @@ static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 /* A file, as passed to e4l_model_options.file().  Valid during the call. */
 struct e4l_file {
 	ext2_ino_t ino;
-	const struct ext2_inode_large *inode;	/* see struct e4l_piece */
+	const struct ext2_inode_large *inode;	/* host byte order */
 	enum e4l_map map;
 	unsigned int depth;
 	bool damaged;
 	struct e4l_file_score score;
-	/* see e4l_names_path(); NULL without E4L_MODEL_FILE_PATHS */
+	/* full path; NULL without E4L_MODEL_FILE_PATHS */
 	const char *path;
 };
 
@@ -48,8 +48,8 @@ enum e4l_sort {
 };
 
 /* Flags for e4l_model_options. */
-#define E4L_MODEL_GROUPS	0x1	/* a row for each block group */
-#define E4L_MODEL_FILE_PATHS	0x2	/* file() gets the path of each file */
+#define E4L_MODEL_GROUPS	0x1	/* fill e4l_model.groups */
+#define E4L_MODEL_FILE_PATHS	0x2	/* pass the path to file() */
 
 /*
  * Options of e4l_model_build().  If all members are 0, only totals are
@@ -66,24 +66,24 @@ struct e4l_model_options {
 	size_t top;		/* number of worst files to report */
 	enum e4l_sort sort;
 	/*
-	 * Files with fewer extents are counted in the totals, but neither
-	 * reported as worst files nor passed to file().
+	 * Files with fewer than min_extents extents are counted in the totals,
+	 * but are neither reported as worst files nor passed to file().
 	 */
 	uint64_t min_extents;
 	size_t max_damaged;	/* largest number of damage reports */
 	/*
-	 * Called for each file, in inode order.  A result other than 0 ends the
-	 * scan with that result.  May be NULL.
+	 * Called for each file, in inode order.  If file() returns an error,
+	 * the scan ends with this error.  May be NULL.
 	 */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
 	/*
-	 * Each of these callbacks is called with @sees, and may be NULL.
-	 * piece() is called for each piece of an inode (@score is NULL except
-	 * for the last piece), free_run() for each free extent, and locality()
-	 * for each directory.  A result other than 0 ends the scan with that
-	 * result.
+	 * The callbacks piece(), free_run() and locality() get @sees and may be
+	 * NULL.  piece() is called for each piece of an inode; @score is NULL
+	 * except for the last piece.  free_run() is called for each free
+	 * extent, and locality() for each directory.  If a callback returns an
+	 * error, the scan ends with this error.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
@@ -105,11 +105,11 @@ struct e4l_worst_file {
 
 struct e4l_group_row {
 	uint64_t blocks;		/* size of the group */
-	/* counts free extents as if they were split at group boundaries */
+	/* free extents are counted as if split at group boundaries */
 	struct e4l_free_histogram free_space;
 	uint32_t inodes_used;		/* from the group descriptor */
 	uint32_t unused_inodes_read_by_fsck;
-	/* these members count the files whose inodes are in the group */
+	/* from files to ideal_extents: sums over the inodes of the group */
 	uint64_t files, directories;
 	uint64_t fragmented, extents, fragments, ideal_extents;
 	uint64_t reserved[2];
@@ -122,7 +122,7 @@ struct e4l_model {
 		uint64_t directories;
 		/* files with more fragments than logical runs */
 		uint64_t fragmented;
-		/* sums of the members of struct e4l_file_score */
+		/* sums over all files, see struct e4l_file_score */
 		uint64_t blocks;
 		uint64_t unwritten_blocks;
 		uint64_t extents;
@@ -136,12 +136,12 @@ struct e4l_model {
 		uint64_t ideal_tree_blocks;
 		uint64_t indirect_mapped;	/* number of files */
 		uint64_t inline_data;		/* number of files */
-		/* smallest possible number of fragments */
+		/* smallest possible number of fragments of all files */
 		uint64_t logical_runs;
 	} files;
 	struct {
 		uint64_t count;			/* directories read */
-		/* sums of the members of struct e4l_dir_locality */
+		/* sums over all directories, see struct e4l_dir_locality */
 		uint64_t inodes;
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
@@ -158,19 +158,19 @@ struct e4l_model {
 	 * names.
 	 */
 	struct {
-		/* filefrag, of regular files and directories */
+		/* filefrag, for regular files and directories */
 		uint64_t filefrag_extents;
 		uint64_t filefrag_fragmented; /* files with several fragments */
-		/* e4defrag -c, of regular files that are not empty */
+		/* e4defrag -c, for regular files that are not empty */
 		uint64_t e4defrag_extents;
 		/* e2fsck -v */
 		uint64_t e2fsck_files, e2fsck_directories;
 	} peers;
 	struct e4l_worst_file *worst;	/* sorted, the worst first */
 	size_t n_worst;
-	struct e4l_damage *damaged; /* the first damages, up to max_damaged */
+	struct e4l_damage *damaged; /* the first max_damaged damage reports */
 	size_t n_damaged;
-	uint64_t damaged_count;		/* number of all damages */
+	uint64_t damaged_count;		/* number of all damage reports */
 	struct e4l_group_row *groups;	/* NULL unless requested */
 	dgrp_t n_groups;
 	/* Indirect-mapped files only; files.excess_extents includes them. */
@@ -183,10 +183,10 @@ struct e4l_model {
 /*
  * Reads the whole filesystem and fills *@model.  @options may be NULL.  The
  * caller frees the content of *@model with e4l_model_free(), also after an
- * error.  Memory: a constant for each thread, 8 MiB, and the reports that
- * @options request.  Damage is counted in model->damaged_count and does not end
- * the scan.  Errors: the error of a callback; E4L_ET_OPTION,
- * E4L_ET_INTERRUPTED, ENOMEM.
+ * error.  Memory: 8 MiB, a constant amount for each thread, and the requested
+ * reports.  Damage is counted in model->damaged_count and does not end the
+ * scan.  Errors: the error of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED,
+ * ENOMEM.
  */
 errcode_t e4l_model_build(struct e4l *e,
 			  const struct e4l_model_options *options,

@@ -23,28 +23,29 @@ extern "C" {
  *
  * @pace limits the speed.  @pace gets the number of bytes that were just copied
  * or zeroed, and the priv of @callbacks, and may sleep for a short time.  If
- * @pace returns true, @pace is called again with 0 bytes; between the calls,
- * the run releases reserved free space that other programs need.  NULL: no
- * limit.
+ * @pace returns true, @pace is called again with 0 bytes.  Between the calls,
+ * the run releases reserved free space that other programs need.  If @pace is
+ * NULL, the speed is not limited.
  *
  * The run makes one plan, as e4l_repack() does, from a scan of the device.  A
- * file without a name reserves the free space that the plan uses.  The kernel
- * exchanges blocks of this file with blocks of the files to move
- * (EXT4_IOC_MOVE_EXT), also while other programs write to the files.  The run
- * leaves 5 % of the filesystem free, and 1 % for users other than root.  If
- * other programs use this space, the run releases reserved space.
+ * donor file, which has no name, reserves the free space that the plan uses.
+ * The kernel exchanges blocks of the donor file with blocks of the files to
+ * move (EXT4_IOC_MOVE_EXT), also while other programs write to the files.  The
+ * run leaves at least 5 % of the filesystem free, and at least 1 % for users
+ * other than root.  If other programs use this free space, the run releases
+ * reserved space.
  *
  * Before a file is moved, the run opens the file, compares its inode with the
  * scanned inode, and reads its extents again.  Files that the kernel does not
  * move, and work that requires e4l_repack(), are reported to skipped() with the
- * reason.  If the filesystem has the fast_commit feature, nothing is moved:
- * Linux up to 6.19 does not log an exchange of blocks in fast commits.  A later
- * fsync() of the file could then lose data at a power failure.
+ * reason.  If the filesystem has the fast_commit feature, no file is moved.
+ * Linux up to 6.19 does not log an exchange of blocks in fast commits.  After a
+ * later fsync(), a power failure could lose data.
  *
  * If the kernel has EXT4_IOC_JOIN_EXTENTS, unwritten extents are zeroed within
  * @limits; otherwise, unwritten extents do not change.  Contents, sizes and
  * times of files do not change.  @result->done.transactions stays 0, and
- * @result->after is read from the device after the run.  If a run is stopped, a
+ * @result->after is read from the device after the run.  After a stopped run, a
  * later run continues the work.
  *
  * Errors: E4L_ET_BAD_ARGUMENT (@mount_point is not the root directory of the

@@ -16,11 +16,13 @@ extern "C" {
  */
 #define E4L_OPEN_ALONE		0x01	/* read; refuse a device in use */
 #define E4L_OPEN_WRITE		0x02	/* change; refuse a device in use */
-/* These flags require E4L_OPEN_WRITE. */
+/*
+ * E4L_OPEN_UNPROTECTED, E4L_OPEN_UNDO and E4L_OPEN_PLAN require E4L_OPEN_WRITE.
+ */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
 /* @manager writes an undo file for e2undo(8) */
 #define E4L_OPEN_UNDO		0x08
-/* refuse all states that E4L_OPEN_WRITE refuses, but open for reading */
+/* refuse the states that E4L_OPEN_WRITE refuses, but open for reading */
 #define E4L_OPEN_PLAN		0x10
 
 /* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
@@ -43,30 +45,33 @@ struct e4l_open_options {
 
 /*
  * Opens the filesystem on @device, a block device or an image file, and creates
- * a context that owns it.  @options may be NULL: open for reading.
+ * a context that owns the open filesystem.  If @options is NULL, opens the
+ * filesystem for reading.
  *
  * With E4L_OPEN_ALONE or E4L_OPEN_WRITE, e4l_open() refuses a device that is
- * mounted (in any mount namespace that is visible), attached to a loop device,
- * or locked by another program (with flock(2), or with the locks of qemu).  Use
- * through partitions, loop devices and links is detected, too.  e4l_open()
- * takes the same locks, and holds them until e4l_close().
+ * mounted in a visible mount namespace, attached to a loop device, or locked by
+ * another program.  Use through partitions, loop devices and links is detected,
+ * too.  e4l_open() locks the device or image until e4l_close().  The locks are
+ * those of flock(2) and of qemu.
  *
  * With E4L_OPEN_WRITE, e4l_open() also opens the device exclusively, which
- * refuses swap space, RAID and LVM, and refuses a filesystem that multiple
- * mount protection reports as in use, or that has an unknown feature, a journal
- * to be replayed, recorded errors, orphaned inodes, or no journal (unless
- * E4L_OPEN_UNPROTECTED or E4L_OPEN_UNDO is given).  The device of an external
- * journal is found by its UUID and opened, too.  e4l_open() does not check
- * inodes, directories and bitmaps.  Functions that change the filesystem check
- * all metadata first, see e4l_check().
+ * fails if the device is used for swap space, RAID or LVM.  With
+ * E4L_OPEN_WRITE, e4l_open() refuses a filesystem that multiple mount
+ * protection reports as in use.  With E4L_OPEN_WRITE, e4l_open() also refuses a
+ * filesystem with an unknown feature, a journal to be replayed, recorded
+ * errors, or orphaned inodes.  A filesystem without a journal is refused unless
+ * E4L_OPEN_UNPROTECTED or E4L_OPEN_UNDO is given.  With E4L_OPEN_WRITE, the
+ * device of an external journal is found by its UUID and opened, too.
+ * e4l_open() does not check inodes, directories and bitmaps.  Functions that
+ * change the filesystem check all metadata first, see e4l_check().
  *
  * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same states as E4L_OPEN_WRITE,
  * but opens the filesystem for reading.
  *
- * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: in use,
- * or not writable; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC, E4L_ET_IS_JOURNAL,
- * E4L_ET_TRUNCATED, E4L_ET_UNKNOWN_FEATURE: not a supported filesystem;
- * E4L_ET_JOURNAL_RECOVERY, E4L_ET_NOT_CLEAN, E4L_ET_BLOCK_SHARED,
+ * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: the
+ * device is in use or not writable; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC,
+ * E4L_ET_IS_JOURNAL, E4L_ET_TRUNCATED, E4L_ET_UNKNOWN_FEATURE: not a supported
+ * filesystem; E4L_ET_JOURNAL_RECOVERY, E4L_ET_NOT_CLEAN, E4L_ET_BLOCK_SHARED,
  * EXT2_ET_RO_FILSYS: e2fsck has to run first; E4L_ET_NO_JOURNAL,
  * E4L_ET_JOURNAL_DEVICE, E4L_ET_UNDO_JOURNAL, E4L_ET_AT_OFFSET: nothing would
  * protect a change; E4L_ET_OPTION, E4L_ET_BAD_ARGUMENT: wrong options; errors
@@ -77,11 +82,11 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 		   struct e4l **ret);
 
 /*
- * Closes a filesystem of e4l_open() and frees @e, also after an error.  NULL is
- * allowed.  Objects that were created with @e must be freed before.  Drops
- * changes that libext2fs has not yet written.  Errors: those of close(2) and
- * ext2fs_mmp_stop().  If multiple mount protection could not be released, say()
- * also gets E4L_ET_MMP_KEPT.
+ * Closes the filesystem and frees @e, even if closing fails.  @e is from
+ * e4l_open() or NULL.  The caller must first free all objects that were created
+ * with @e.  Changes that libext2fs has not yet written are dropped.  Errors:
+ * those of close(2) and ext2fs_mmp_stop().  If multiple mount protection could
+ * not be released, say() also gets E4L_ET_MMP_KEPT.
  */
 errcode_t e4l_close(struct e4l *e);
 

@@ -13,8 +13,8 @@ extern "C" {
 struct e4l_populate;
 
 /*
- * For e4l_populate_options.window: reserve as many inodes for each directory as
- * the directory has files.
+ * For e4l_populate_options.window: for each directory, reserve as many inodes
+ * as the directory has files.
  */
 #define E4L_WINDOW_EXACT UINT32_MAX
 
@@ -25,7 +25,7 @@ struct e4l_populate_options {
 	 * 16 to 4096, or E4L_WINDOW_EXACT
 	 */
 	uint32_t window;
-	unsigned int threads;	/* 1 to 24; 2 MiB of memory each */
+	unsigned int threads;	/* 1 to 24; each needs 2 MiB of memory */
 	int64_t now;		/* time of new inodes, seconds since 1970 */
 	bool clamp_times;	/* replace times later than @now by @now */
 	uint64_t reserved[8];
@@ -34,10 +34,10 @@ struct e4l_populate_options {
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd;	/* the file of @fd opened with O_DIRECT, or -1 */
+	int direct_fd;	/* target file opened with O_DIRECT, or -1 */
 	/*
-	 * Called as the write proceeds; @done of @total blocks are written.
-	 * Calls never overlap.  May be NULL.
+	 * Called during the write: @done of @total blocks are written.  Calls
+	 * never overlap.  progress() may be NULL.
 	 */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
@@ -47,7 +47,7 @@ struct e4l_populate_target {
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
 	uint64_t wanted_inodes, free_inodes;	/* including the root */
-	/* inodes needed to give each directory its window */
+	/* inodes needed to reserve the window for each directory */
 	uint64_t roomy_inodes;
 	uint64_t writes;		/* calls of write(2) */
 	uint64_t written_blocks;
@@ -64,27 +64,27 @@ struct e4l_populate_stats {
  * written, but bitmaps and counts in memory change.  After an error, or if
  * e4l_populate_write() is not called, the caller must close the filesystem
  * without flushing (ext2fs_free()).  @e and @t are borrowed until
- * e4l_populate_free(), which must be called also after an error.  Afterwards,
- * @t can be planned again.
+ * e4l_populate_free(), which the caller must call also after an error.  After
+ * e4l_populate_free(), @t can be planned again.
  *
- * Errors:  E4L_ET_NO_SPACE, E4L_ET_NO_INODES: the filesystem is too small, see
+ * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES: the filesystem is too small, see
  * e4l_populate_get_stats(); E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY,
  * E4L_ET_NEEDS_FEATURE, E4L_ET_LOST_FOUND: the filesystem is not suitable;
  * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
  * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_XATTR_TOO_MANY,
  * E4L_ET_SYMLINK_BLOCK: a file does not fit, see e4l_tree_where();
- * E4L_ET_OPTION, ENOMEM.
+ * E4L_ET_OPTION; ENOMEM.
  */
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 			    const struct e4l_populate_options *options,
 			    struct e4l_populate **ret);
 
 /*
- * Writes contents, directories and inodes to @target.  The caller then writes
- * bitmaps, descriptors and superblocks with ext2fs_flush(), and calls
- * fsync(2).  Errors:  E4L_ET_FILE_SHRANK, E4L_ET_OPTION, E4L_ET_INTERRUPTED,
- * ENOMEM, and those of reading and writing.  After an error, the device must be
- * formatted again.
+ * Writes contents, directories and inodes to @target.  After
+ * e4l_populate_write(), the caller writes bitmaps, descriptors and superblocks
+ * with ext2fs_flush(), and calls fsync(2).  Errors: E4L_ET_FILE_SHRANK,
+ * E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM, and those of reading and writing.
+ * After an error, the device must be formatted again.
  */
 errcode_t e4l_populate_write(struct e4l_populate *p,
 			     const struct e4l_populate_target *target);

@@ -26,20 +26,20 @@ extern "C" {
 /* Copy no data, and improve extent trees only. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
- * Also move immutable files and swap files.  Without these flags, such files
- * are skipped, because boot loaders record the blocks of immutable files, and
+ * Also move immutable files and swap files.  By default, these files are
+ * skipped, because boot loaders record the blocks of immutable files, and
  * hibernation records the blocks of swap files.
  */
 #define E4L_REPACK_MOVE_IMMUTABLE 0x0040
 #define E4L_REPACK_MOVE_SWAP	0x0080
 /*
- * Also renumber inodes referenced by overlayfs.  This is safe only if the
- * overlay is not mounted and does not use the index.
+ * Also renumber inodes referenced by overlayfs.  Renumbering is safe only if
+ * the overlay is not mounted and does not use the index.
  */
 #define E4L_REPACK_RENUMBER_OVERLAY 0x0100
 /*
- * Discard the blocks that the run has allocated or freed, and that are free
- * at its end.  An undo file cannot restore the content of these blocks.
+ * At the end of the run, discard the free blocks that the run has allocated or
+ * freed.  An undo file cannot restore the content of discarded blocks.
  */
 #define E4L_REPACK_DISCARD	0x0200
 /* Plan only: nothing is written, and @e may be open for reading. */
@@ -53,10 +53,13 @@ extern "C" {
 
 #define E4L_NO_LIMIT	UINT64_MAX
 
-/* What e4l_repack() does.  The inode bitmaps and the channel are borrowed. */
+/* The work of e4l_repack().  The inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
-	/* Skip files with fewer excess extents and splits in total. */
+	/*
+	 * Skip a file if its excess extents and splits together are fewer than
+	 * min_excess.
+	 */
 	uint64_t min_excess;
 	/*
 	 * Restricts the run to the inodes in @only, except the inodes in
@@ -64,7 +67,7 @@ struct e4l_repack_what {
 	 * are not moved, and free space is not consolidated.
 	 */
 	ext2fs_inode_bitmap only, exclude;
-	/* Largest size of a region that is evacuated; 0: no limit. */
+	/* Largest size of an evacuated region; 0: no limit. */
 	uint64_t free_run_blocks;
 	/*
 	 * Channel of an external journal's device.  NULL if e4l_open() has
@@ -75,8 +78,9 @@ struct e4l_repack_what {
 };
 
 /*
- * Zero unwritten extents up to the length in the filesystem's tunable
- * extent_max_zeroout_kb.  If the tunable is not set, the length is 32 KiB.
+ * For e4l_repack_limits.zero_extent_blocks: take the length from the
+ * filesystem's tunable extent_max_zeroout_kb, or 32 KiB if the tunable is not
+ * set.
  */
 #define E4L_ZERO_AS_SET		UINT32_MAX
 
@@ -90,7 +94,7 @@ struct e4l_repack_limits {
 	 * up to half of the limit.
 	 */
 	uint64_t mem_bytes;
-	/* Largest number of blocks of a file copied at once; 0: 16 MiB. */
+	/* Largest number of blocks copied at once; 0: 16 MiB. */
 	uint64_t part_blocks;
 	uint64_t reserved[8];
 };
@@ -100,7 +104,8 @@ struct e4l_repack_limits {
 }
 
 /*
- * The reason why a file, a directory or the inodes of a directory are skipped.
+ * The reason why a file, a directory, or the inodes of a directory's files are
+ * skipped.
  */
 enum e4l_skip {
 	E4L_SKIP_NONE,
@@ -119,7 +124,7 @@ enum e4l_skip {
 	E4L_SKIP_UNREADABLE,
 	/* unwritten extents of encrypted files are not zeroed */
 	E4L_SKIP_ENCRYPTED,
-	E4L_SKIP_UNWRITTEN_LONG,	/* longer than zero_extent_blocks */
+	E4L_SKIP_UNWRITTEN_LONG,	/* an unwritten extent is too long */
 	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond end of file */
 	E4L_SKIP_MISALIGNED,	/* not aligned to clusters */
 	/* Free space and limits: */
@@ -192,7 +197,7 @@ enum e4l_skip {
 /* The kind of a skipped object, and the unit of e4l_skipped.saved. */
 enum e4l_skip_kind {
 	E4L_SKIP_FILE,	/* a file; saved counts extents (or fragments) */
-	E4L_SKIP_DIR,		/* a directory; saved counts its blocks */
+	E4L_SKIP_DIR,		/* a directory; saved counts blocks */
 	/* the inodes of a directory's files; saved counts inode-table blocks */
 	E4L_SKIP_INODES,
 	E4L_SKIP_KINDS
@@ -207,15 +212,14 @@ struct e4l_skipped {
 
 /* The layout of a filesystem, or of the selected inodes. */
 struct e4l_layout {
-	uint64_t files;			/* of any type */
+	uint64_t files;			/* number of files of any type */
 	/* files with more fragments than logical runs */
 	uint64_t fragmented_files;
 	uint64_t extents, fragments;
-	uint64_t excess_fragments;	/* fragments beyond one per logical
-					   run */
+	uint64_t excess_fragments;	/* fragments - logical runs */
 	uint64_t tree_blocks;
-	uint64_t dir_blocks;	/* blocks of directories, without tree blocks */
-	/* sums of struct e4l_dir_locality */
+	uint64_t dir_blocks;	/* directory blocks, without tree blocks */
+	/* sums over directories, see struct e4l_dir_locality */
 	uint64_t itable_blocks, itable_blocks_ideal;
 	/* Free space of the whole filesystem: */
 	uint64_t free_blocks, free_extents, largest_free_blocks;
@@ -232,7 +236,7 @@ struct e4l_repack_cost {
 	uint64_t dir_blocks;		/* blocks of rebuilt directories */
 	uint64_t inodes;		/* renumbered inodes */
 	uint64_t transactions;
-	uint64_t discarded_blocks;	/* in @planned: an upper bound */
+	uint64_t discarded_blocks;	/* an upper bound in a plan */
 	uint64_t reserved[2];
 };
 
@@ -252,10 +256,9 @@ struct e4l_repack_result {
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
 	/*
-	 * Some files and directories are skipped because no free extent is
-	 * large enough.  These are the smallest and the largest number of
-	 * contiguous blocks that one of them needs; 0: no file or directory is
-	 * skipped for this reason.
+	 * Files and directories with the reason E4L_SKIP_NO_SPACE need a longer
+	 * free extent: the smallest and the largest number of contiguous blocks
+	 * that one of them needs.  0: E4L_SKIP_NO_SPACE did not occur.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
 	/* stop() ended the run; a later run continues the work */
@@ -274,8 +277,9 @@ struct e4l_repack_result {
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
 	/*
-	 * Called when the plan is complete, before anything is written: @result
-	 * has ->planned and ->after.  Not called if there is nothing to do.
+	 * Called when the plan is complete and before anything is written.  The
+	 * members planned and after of @result are set.  Not called if the plan
+	 * is empty.
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
 	/*
@@ -290,8 +294,9 @@ struct e4l_repack_callbacks {
 	 * stop() returns true between steps, the run ends after the current
 	 * transaction.  Within a transaction that copies and zeroes more than
 	 * 16 parts, stop() is called with @inside true after each part or every
-	 * 2 s.  If stop() then returns true, the run ends without the
-	 * transaction, which has written to free and unwritten blocks only.
+	 * 2 s. If stop() returns true within a transaction, the transaction is
+	 * dropped and the run ends; only free and unwritten blocks were
+	 * written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*
@@ -304,10 +309,10 @@ struct e4l_repack_callbacks {
 };
 
 /*
- * Improves the layout of a filesystem that is open for writing, exclusively.
- * With E4L_REPACK_DRY_RUN, the filesystem can be open for reading.  Otherwise,
- * the filesystem is checked first, unless the last e4l_check() has found no
- * errors.  The run has these steps:
+ * Improves the layout of a filesystem.  With E4L_REPACK_DRY_RUN, the filesystem
+ * can be open for reading.  Without E4L_REPACK_DRY_RUN, the filesystem must be
+ * open for writing, exclusively, and is checked first unless the last
+ * e4l_check() has found no errors.  The run has these steps:
  *
  * 1. directories are rebuilt and, with E4L_REPACK_INODES, inodes are grouped,
  *    in memory;
@@ -315,12 +320,13 @@ struct e4l_repack_callbacks {
  * 3. planned() is called;
  * 4. the changes are written in transactions of the filesystem's own journal.
  *
- * If the plan saves extents, the largest free extent may shrink by a tenth, and
- * the share of free space in extents of at least E4L_LARGE_FREE_BYTES may fall,
- * but not below 95 %.  Otherwise, neither shrinks.  Before any write, the run
- * tests that each block of each inode is marked as in use and belongs to one
- * inode only.  An unreadable or damaged structure ends the run.  Contents, sizes,
- * times, owners and attributes of files do not change; short unwritten ranges are
+ * If the plan saves extents, the largest free extent may shrink by up to a
+ * tenth.  The share of free space in extents of at least E4L_LARGE_FREE_BYTES
+ * may then fall to 95 %.  If the plan saves no extents, neither the largest
+ * free extent nor this share shrinks.  Before any write, the run tests that
+ * each block of each inode is marked as in use and belongs to one inode only.
+ * An unreadable or damaged structure ends the run.  Contents, sizes, times,
+ * owners and attributes of files do not change; short unwritten ranges are
  * zeroed within the limit.  @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,

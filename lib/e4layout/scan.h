@@ -20,7 +20,7 @@ enum e4l_map {
 /*
  * A piece of an inode in use.  Most inodes have one piece, in which first and
  * last are set.  A file with very many extents has several pieces, in logical
- * order, so that no file has to fit in memory.
+ * order, so that memory need not hold all extents of a file.
  */
 struct e4l_piece {
 	ext2_ino_t ino;
@@ -33,10 +33,10 @@ struct e4l_piece {
 	 * and @tree belong to the scan and are valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
-	/* in an indirect map, the next piece may continue the last range */
+	/* the last range of an indirect map may continue in the next piece */
 	const struct e4l_extent *extents;
 	size_t n_extents;
-	/* each block comes before the blocks below it */
+	/* a tree block precedes its descendants */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
 };
@@ -51,15 +51,15 @@ struct e4l_damage {
 struct e4l_scan_ops {
 	/*
 	 * Called for each piece in inode order.  Calls never overlap, but may
-	 * come from different threads.  A result other than 0 ends the scan
-	 * with that result.
+	 * come from different threads.  If piece() returns an error, the scan
+	 * ends with this error.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
-	/* Called for damage, before the piece of the inode; may be NULL. */
+	/* Called for damage to an inode, before piece(); may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	/*
-	 * Called as the scan proceeds; all groups before @group are finished.
-	 * At the end, @group is @groups.  May be NULL.
+	 * Called during the scan: all groups before @group are finished.  At
+	 * the end of the scan, @group is @groups.  progress() may be NULL.
 	 */
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void (*reserved[4])(void);
@@ -72,17 +72,17 @@ struct e4l_scan_ops {
 /*
  * Calls the functions of @ops for each inode in use (link count above 0), in
  * inode order, with the extents of the inode.  If @only is not NULL, only the
- * inodes in this bitmap are scanned.  @only and @ops are borrowed during the
- * call; each callback gets @priv.  Memory: a constant for each thread.  Damage
- * does not end the scan.  Errors: the error of a callback; E4L_ET_OPTION,
- * E4L_ET_INTERRUPTED, ENOMEM.
+ * inodes in the bitmap @only are scanned.  @only and @ops are borrowed during
+ * the call; each callback gets @priv.  Memory: a constant amount for each
+ * thread.  Damage does not end the scan.  Errors: the error of a callback;
+ * E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
 /*
  * Calls the functions of @ops for inode @ino if the inode is in use.  Errors:
- * those of e4l_scan(); E4L_ET_BAD_ARGUMENT if @ino is not from 1 to
+ * those of e4l_scan(); E4L_ET_BAD_ARGUMENT: @ino is not from 1 to
  * s_inodes_count.
  */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,

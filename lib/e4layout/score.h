@@ -21,10 +21,11 @@ extern "C" {
  *    file cannot have fewer fragments than logical runs;
  *  - ideal extents: the fewest extents that could hold the file's blocks and
  *    states if each logical run were one fragment.
- * An indirect-mapped file has no extents on disk.  For such a file, extents is
- * the number of fragments, splits and mergeable are 0, and ideal_extents is the
- * number of logical runs.  ideal_tree_blocks is equal to tree_blocks, because
- * the number of map blocks depends on the mapped logical blocks alone.
+ * An indirect-mapped file has no extents on disk.  For an indirect-mapped file,
+ * extents is the number of fragments, splits and mergeable are 0, and
+ * ideal_extents is the number of logical runs.  ideal_tree_blocks is equal to
+ * tree_blocks, because the number of map blocks depends on the mapped logical
+ * blocks alone.
  */
 struct e4l_file_score {
 	uint64_t blocks;		/* number of mapped blocks */
@@ -38,7 +39,7 @@ struct e4l_file_score {
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* counted as other programs do */
+	/* the numbers that other programs report */
 	uint64_t filefrag_extents;	/* filefrag: "extents found" */
 	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
 	bool non_contiguous;	/* e2fsck counts the file as non-contiguous */
@@ -46,13 +47,16 @@ struct e4l_file_score {
 };
 
 /*
- * Intermediate data of scoring one file.  Must be zeroed before the first
- * piece.  The caller reads @score only.
+ * Intermediate data of scoring one file.  The caller zeroes the struct before
+ * the first piece, and reads only the member score.
  */
 struct e4l_scorer {
 	struct e4l_file_score score;
 	struct e4l_extent last;		/* len 0: no extent yet */
-	/* length of the current run of one state, contiguous in the file */
+	/*
+	 * number of blocks in the current run, which is contiguous in the file
+	 * and has one state
+	 */
 	uint64_t state_run_blocks;
 	/* previous block in e2fsck's order; 0: no block yet */
 	blk64_t e2fsck_prev;
@@ -68,13 +72,13 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
 
 /*
  * Completes s->score after the last piece of a file, @last.  @fs provides the
- * block size and the group size and is unchanged.  Cannot fail.
+ * block size and the group size.  Cannot fail.
  *
- * As in e2fsck's pass 1, score.non_contiguous is set if a block of the file
- * does not follow the previous block on the disk, and the number of clusters in
- * i_blocks is less than s_blocks_per_group.  The blocks of an indirect map
- * count as blocks of the file; the blocks of an extent tree do not count.  The
- * resize inode and the bad blocks inode are never non-contiguous.
+ * As in e2fsck's pass 1, score.non_contiguous requires two conditions: a block
+ * of the file does not follow the previous block on the disk, and i_blocks has
+ * fewer clusters than s_blocks_per_group.  The blocks of an indirect map count
+ * as blocks of the file; the blocks of an extent tree do not count.  The resize
+ * inode and the bad blocks inode are never non-contiguous.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);

@@ -54,7 +54,7 @@ struct e4l_entry {
 	uint32_t uid, gid;
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
-	uint64_t pos;		/* if @stretches is NULL: see e4l_stretch.pos */
+	uint64_t pos; /* position of the data, bytes, if stretches is NULL */
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* symlink: size bytes */
 	const struct e4l_stretch *stretches;	/* NULL: no holes */
@@ -88,8 +88,8 @@ void e4l_tree_free(struct e4l_tree *t);
 
 /*
  * Adds @name of @len bytes to the directory @parent.  Sets *@id to the number
- * of the new entry.  Does not test whether the name exists already;
- * e4l_populate_plan() does.  Memory: 104 bytes and the name.  Errors:
+ * of the new entry.  e4l_tree_add() accepts a name that exists already;
+ * e4l_populate_plan() refuses it.  Memory: 104 bytes and the name.  Errors:
  * E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, ".", "..", or with '/'),
  * E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong mode or stretches),
  * E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT,
@@ -101,7 +101,7 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 
 /*
  * Replaces all properties of an entry except the name.  A directory must stay a
- * directory, and another file must not become one.  Errors: those of
+ * directory, and another file must not become a directory.  Errors: those of
  * e4l_tree_add(), with the entry unchanged.
  */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
@@ -139,7 +139,7 @@ struct e4l_dir_options {
 	/*
 	 * Called for each skipped file and each directory that is not entered;
 	 * @why is E4L_ET_IS_IMAGE, E4L_ET_MOUNTED_FILE or E4L_ET_MOUNTED_ON.
-	 * Calls never overlap.  May be NULL.
+	 * Calls never overlap.  left_out() may be NULL.
 	 */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
@@ -149,12 +149,12 @@ struct e4l_dir_options {
 /*
  * Loads the directory @path into a new tree.  Sockets, fifos, devices, hard
  * links, holes, extended attributes and ACLs are kept, except attributes that
- * belong to the filesystem or the kernel.  The contents of files are not read
- * until e4l_populate_write(): data that is appended in the meantime is ignored,
- * and E4L_ET_FILE_SHRANK is returned if a file has become shorter.  Errors:
- * errno values, E4L_ET_LOCKED (an encrypted directory without its key),
- * E4L_ET_OPTION, and those of e4l_tree_add(); e4l_tree_where() returns the
- * file.  After an error, @t can only be freed.
+ * belong to the filesystem or the kernel.  e4l_populate_write() reads the
+ * contents of files.  Data that is appended to a file before the read is
+ * ignored.  If a file has become shorter, e4l_populate_write() returns
+ * E4L_ET_FILE_SHRANK.  Errors: errno values, E4L_ET_LOCKED (an encrypted
+ * directory without its key), E4L_ET_OPTION, and those of e4l_tree_add();
+ * e4l_tree_where() returns the file.  After an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 			    const struct e4l_dir_options *options);
@@ -178,13 +178,13 @@ struct e4l_load_damage {
  * tree, with all properties that ext4 has, and preallocated extents.  The data
  * is not read: the caller passes a descriptor of the device to
  * e4l_tree_set_data_fd(), and the device must not change until the image is
- * written.  Memory: that of the tree, and 4 bytes for each inode of the
- * filesystem.  Unless @damage is NULL, damaged files, everything below damaged
- * directories, and damaged parts of directories are skipped.  Errors: those of
- * e4l_tree_add() and of libext2fs; E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (also
- * with @damage), E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE,
- * E4L_ET_EXTENT_ORDER, E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where()
- * returns the file.  After an error, @t can only be freed.
+ * written.  Memory: 4 bytes for each inode of the filesystem, besides the
+ * memory of the tree.  If @damage is not NULL, damaged files, everything below
+ * damaged directories, and damaged parts of directories are skipped.  Errors:
+ * those of e4l_tree_add() and of libext2fs; E4L_ET_DIR_CORRUPT,
+ * E4L_ET_ENCRYPTED (also with @damage), E4L_ET_TRANSLATOR, E4L_ET_DANGLING,
+ * E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER, E4L_ET_OPTION, E4L_ET_INTERRUPTED;
+ * e4l_tree_where() returns the file.  After an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			   uint64_t offset_bytes, unsigned int flags,
@@ -230,8 +230,8 @@ errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 
 /*
  * Returns the path, in the source, of the file that caused the last failure, or
- * "" if no file did.  The text belongs to @t and is valid until the next call
- * with @t.
+ * "" if no file caused it.  The text belongs to @t and is valid until the next
+ * call with @t.
  */
 const char *e4l_tree_where(const struct e4l_tree *t);
 

@@ -16,7 +16,7 @@ extern "C" {
  *	name=value[,name=value...]
  *
  * with at most E4L_TUNABLES_MAX bytes and without a NUL.  A name has 1 to
- * E4L_TUNABLE_NAME_MAX of the characters a-z, 0-9 and '_'; a value has one or
+ * E4L_TUNABLE_NAME_MAX characters from a-z, 0-9 and '_'.  A value has one or
  * more printable ASCII characters other than space, ',' and '='.  Names are
  * unique.  The library writes names in byte order and numbers in decimal.
  */
@@ -25,7 +25,7 @@ extern "C" {
 #define E4L_TUNABLE_NAME_MAX	63u
 
 enum e4l_tunable_type {
-	E4L_TUNABLE_NUMBER,		/* min to max */
+	E4L_TUNABLE_NUMBER,		/* a number from min to max */
 	E4L_TUNABLE_POWER_OF_TWO, /* 0, or a power of two from min to max */
 };
 
@@ -35,7 +35,7 @@ struct e4l_tunable_word {
 	uint32_t number;
 };
 
-/* A default that the kernel derives from the filesystem. */
+/* For default_number: the kernel derives the default from the filesystem. */
 #define E4L_TUNABLE_AUTO	(-1)
 
 /* A known tunable.  All texts are static. */
@@ -44,7 +44,7 @@ struct e4l_tunable_info {
 	enum e4l_tunable_type type;
 	uint32_t min, max;
 	const struct e4l_tunable_word *words;	/* ends with a NULL word */
-	const char *unit;	/* of the value, plural; "" for a switch */
+	const char *unit;	/* unit of the value, plural; "" for a switch */
 	int64_t default_number;	/* the kernel's default, or E4L_TUNABLE_AUTO */
 	/*
 	 * first kernel version that supports the tunable; NULL: supported only
@@ -126,13 +126,13 @@ errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 
 /*
- * Stores @t in @e's filesystem in one transaction; if @t is empty, removes the
- * attribute.  If the attribute has this value already, nothing is written.
+ * Stores @t in @e's filesystem in one transaction.  If @t is empty, removes the
+ * attribute.  If the filesystem already has the same tunables, writes nothing.
  * @external is the channel of an external journal's device, borrowed; NULL if
  * e4l_open() has opened the device, or if the journal is not external.  The
  * filesystem is checked first, see e4l_check().
  *
- * Errors:  ENOSPC (the value fits neither in the inode nor in an attribute
+ * Errors: ENOSPC (the value fits neither in the inode nor in an attribute
  * block, or no block is free), E4L_ET_TUNABLES_QUOTA, E4L_ET_DAMAGED,
  * E4L_ET_JOURNAL_*, ENOMEM, and those of reading and writing.  After an error,
  * the device has either the old tunables or the new ones, and the caller must
@@ -152,9 +152,9 @@ errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret);
 /*
  * Stores @t in a mounted filesystem through @fd, a descriptor of its root
  * directory.  On success, the tunables are durable.  Errors: those of
- * e4l_tunables_read_fd(), and errno values of fsetxattr(2) and
- * fremovexattr(2), with the tunables unchanged; errno values of fsync(2), after
- * which a power failure can restore the old tunables.
+ * e4l_tunables_read_fd(), and errno values of fsetxattr(2) and fremovexattr(2),
+ * with the tunables unchanged; errno values of fsync(2): a power failure can
+ * restore the old tunables.
  */
 errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t);
 
