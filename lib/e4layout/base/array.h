@@ -10,9 +10,9 @@
 #include <et/com_err.h>
 
 /*
- * Like malloc(3) and calloc(3), but for @n elements of @size bytes, where @n
- * was read from the disk.  Return NULL also if the size in bytes does not fit
- * in size_t, as can happen on 32-bit machines.
+ * Allocate an array of @n elements of @size bytes; e4l_array_zalloc() also
+ * zeroes the array.  Return NULL if there is no memory, or if the size in bytes
+ * does not fit in size_t.  @n may have been read from the disk.
  */
 static inline void *e4l_array_alloc(uint64_t n, size_t size)
 {
@@ -27,9 +27,9 @@ static inline void *e4l_array_zalloc(uint64_t n, size_t size)
 /*
  * Reserves one more element in the array at *@array, of @n elements of @size
  * bytes.  The capacity is not stored: it is the smallest power of two that is
- * not less than @n.  Therefore only this function may allocate the array.  The
- * caller can empty the array (@n is 0) and fill it again.  If there is no
- * memory, returns ENOMEM, and the array is unchanged.
+ * not less than @n.  Therefore only e4l_grow() may allocate the array.  The
+ * caller can pass 0 as @n to fill the array again.  If there is no memory,
+ * returns ENOMEM, and the array is unchanged.
  */
 static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 {

@@ -18,9 +18,9 @@ void e4l_bits_set(uint8_t *map, unsigned int first, unsigned int last)
 }
 
 /*
- * Counts the bits of @word with sums in fields of 2, 4 and 8 bits (Warren,
- * "Hacker's Delight", 5-1).  __builtin_popcount() is a library call on
- * processors without a popcount instruction.
+ * Sums the set bits of @word in fields of 2, 4 and 8 bits (Warren, "Hacker's
+ * Delight", 5-1).  On processors without a popcount instruction,
+ * __builtin_popcount() would call a slower library function.
  */
 static unsigned int count_ones(uint64_t word)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * bits: ranges of bits in on-disk bitmaps, where bit 0 is the lowest bit of the
- * first byte.  Both ends of a range are inclusive.
+ * first byte.  A range includes its first and its last bit.
  */
 #ifndef E4L_BITS_H
 #define E4L_BITS_H
@@ -12,9 +12,9 @@
 void e4l_bits_set(uint8_t *map, unsigned int first, unsigned int last);
 
 /*
- * Returns the number of set bits from @first to @last.  If a bit is set and
- * @hit is not NULL, sets *@hit to the number of the first set bit.  @map is
- * read in words of 8 bytes, so its size must be a multiple of 8 bytes.
+ * Returns the number of set bits from @first to @last.  If @hit is not NULL and
+ * a bit in the range is set, sets *@hit to the number of the first set bit.
+ * The size of @map must be a multiple of 8 bytes.
  */
 unsigned int e4l_bits_count(const uint8_t *map, unsigned int first,
 			    unsigned int last, unsigned int *hit);

@@ -38,8 +38,8 @@ errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 }
 
 /*
- * Checks properties that the library relies on and ext2fs_open2() does not
- * check.
+ * Checks properties that ext2fs_open2() does not check, although the library
+ * relies on them.
  */
 static errcode_t check_geometry(struct e4l *e)
 {
@@ -63,8 +63,9 @@ static errcode_t check_geometry(struct e4l *e)
 }
 
 /*
- * Reads the last block, to detect a truncated image early.  A negative count is
- * in bytes, and makes unix_io bypass its cache.
+ * Reads the last block of the filesystem, to detect a truncated image early.
+ * The negative count passed to io_channel_read_blk64() is in bytes, and makes
+ * unix_io bypass its cache.
  */
 static errcode_t check_device_size(struct e4l *e)
 {

@@ -5,7 +5,7 @@
 
 #define WORDS		((E4L_FIT_LISTS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
 #define WORD_WORDS	((WORDS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
-#define TRIES		64 /* most extents compared in one list */
+#define TRIES		64 /* maximum number of extents compared in a list */
 
 static uint32_t list_of(uint32_t len)
 {
@@ -68,7 +68,8 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 }
 
 /*
- * Returns the first non-empty list from @list on, or E4L_NONE if there is none.
+ * Returns the first non-empty list from @list on, or E4L_NONE if all these
+ * lists are empty.
  */
 static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 {
@@ -85,9 +86,7 @@ static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 	return word * E4L_WORD_BITS + __builtin_ctzll(fit->any[word]);
 }
 
-/*
- * Removes the extent to which *@link points from @list, and returns its index.
- */
+/* Removes the extent with index *@link from @list, and returns the index. */
 static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 {
 	uint32_t i = *link, word = list / E4L_WORD_BITS;
@@ -103,7 +102,7 @@ static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 
 /*
  * Returns the link to the shortest extent of at least @len clusters among the
- * first TRIES extents of @list, or NULL if none is long enough.
+ * first TRIES extents of @list, or NULL if no extent is long enough.
  */
 static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 {
@@ -120,8 +119,8 @@ static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 }
 
 /*
- * Removes the tightest fit for @len, and returns the index of the extent, or
- * E4L_NONE if no extent was found.
+ * Removes the shortest listed extent of at least @len clusters from its list.
+ * Returns the index of the extent, or E4L_NONE if no extent was found.
  */
 static uint32_t take_out(struct e4l_fit *fit, uint32_t len)
 {

@@ -14,9 +14,12 @@
 #define E4L_FIT_EXACT	65536u
 #define E4L_FIT_LISTS	(E4L_FIT_EXACT + 16 * 32)
 
-/* Must be zeroed before e4l_fit_begin(); freed by e4l_fit_free(). */
+/*
+ * The caller zeroes the struct before the first e4l_fit_begin(), and frees its
+ * members with e4l_fit_free().
+ */
 struct e4l_fit {
-	uint32_t *head;			/* the first extent of each list, or E4L_NONE */
+	uint32_t *head; /* first extent of each list, or E4L_NONE */
 	uint64_t *any;			/* bitmap of the non-empty lists */
 	uint64_t *any_word;	/* bitmap of the nonzero words of @any */
 	struct e4l_span *run;
@@ -33,10 +36,10 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 			uint32_t clusters);
 
 /*
- * Takes @len clusters from the shortest free extent that is long enough.  From
- * E4L_FIT_EXACT clusters on, a list is searched only in part, so that the
- * extent can be a few percent longer than the shortest.  Returns the first
- * cluster, or E4L_NONE if no extent was found.
+ * Takes @len clusters from the shortest free extent that is long enough.  If
+ * @len is E4L_FIT_EXACT or more, the extent can be a few percent longer than
+ * the shortest one.  Returns the first cluster, or E4L_NONE if no extent was
+ * found.
  */
 uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
 

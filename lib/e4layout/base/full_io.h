@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * pread(2) and pwrite(2) that are repeated until all bytes are transferred, and
- * after an interruption by a signal.
+ * Reading and writing that repeats pread(2) and pwrite(2) until all bytes are
+ * transferred, also after an interruption by a signal.
  */
 #ifndef E4L_FULL_IO_H
 #define E4L_FULL_IO_H
@@ -11,8 +11,8 @@
 #include <et/com_err.h>
 
 /*
- * Reads @len bytes at byte @at of the file.  Returns 0, an errno value, or
- * @at_end if the file ends before.
+ * Reads @len bytes at byte @at of the file.  Returns 0, an errno value, or, if
+ * the file has fewer bytes, @at_end.
  */
 errcode_t e4l_read_full(int fd, void *buf, size_t len, uint64_t at,
 			errcode_t at_end);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Declarations that the library's modules share, but do not export. */
+/*
+ * Declarations that all modules of the library use, but that are not exported.
+ */
 #ifndef E4L_INTERNAL_H
 #define E4L_INTERNAL_H
 
@@ -12,7 +14,7 @@
 
 struct e4l_hold;
 
-/* How to read from a device: see e4l_reading_for(). */
+/* The sizes of reads from a device, chosen by e4l_reading_for(). */
 struct e4l_reading {
 	/* largest gap between two wanted ranges that are read at once */
 	uint32_t gap_bytes;
@@ -29,7 +31,7 @@ struct e4l {
 	atomic_bool interrupted;
 	struct e4l_detail detail;
 	pthread_mutex_t detail_lock;	/* protects the detail of a failure */
-	/* held during I/O if threads must not share the channel */
+	/* held during I/O if the channel cannot be shared by threads */
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
@@ -87,9 +89,8 @@ static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
  * Returns whether one of the @n bytes is not zero.
  *
  * A newer version of the library can use reserved members of a struct.  If a
- * program was built with a newer version and sets such a member of its options,
- * functions return E4L_ET_OPTION.  Reserved members of results are never
- * written.
+ * program sets a reserved member of its options, functions return
+ * E4L_ET_OPTION.  Reserved members of results are never written.
  */
 static inline bool e4l_any_byte(const void *bytes, size_t n)
 {
@@ -108,14 +109,14 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 	memcpy(result, from, E4L_KNOWN_BYTES(result))
 
 /*
- * Makes the library call @guard with @priv before each change of the filesystem
- * begins, before its commit, and before its end.  Calls never overlap.  If
- * @guard returns an error (E4L_ET_NOT_OURS: another program uses the device),
- * the change fails and nothing more is written.  For contexts of e4l_new()
- * only, because e4l_open() sets a guard.  With or without a guard, the library
- * checks that the superblocks of the filesystem and of the journal have not
- * changed after the library has read or written them: another program that has
- * mounted or repaired the filesystem has changed the superblocks.
+ * Makes the library call @guard with @priv at the beginning of each change of
+ * the filesystem, before its commit, and before its end.  Calls never overlap.
+ * If @guard returns an error (E4L_ET_NOT_OURS: another program uses the
+ * device), the change fails and nothing more is written.  For contexts of
+ * e4l_new() only, because e4l_open() sets a guard.  Even without a guard, the
+ * library tests that the superblocks of the filesystem and of the journal have
+ * not changed.  Therefore the library detects another program that has mounted
+ * or repaired the filesystem.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 

@@ -9,12 +9,12 @@
 #include "io_pool.h"
 
 /*
- * A gap between two wanted blocks is read if the transfer takes no longer than
- * another request.  On an SSD with 1.2 GB/s and 12 us per request (queue depth
- * 16), the break-even gap is 14 KiB; with warm caches, less than 8 KiB.  On a
- * rotating disk, a short seek and the rotational delay take as long as 800 KiB
- * of transfer, but the disk can reorder queued requests and serve many of them
- * in one revolution, so that reading large gaps does not pay.
+ * A gap between two wanted blocks is read if reading the gap takes no longer
+ * than another request.  On an SSD with 1.2 GB/s and 12 us per request (queue
+ * depth 16), the break-even gap is 14 KiB.  With warm caches, the break-even
+ * gap is less than 8 KiB.  On a rotating disk, a short seek and the rotational
+ * delay take as long as reading 800 KiB.  However, the disk can serve many
+ * queued requests in one revolution, so that reading large gaps does not pay.
  */
 struct e4l_reading e4l_reading_for(bool rotates)
 {
@@ -24,8 +24,8 @@ struct e4l_reading e4l_reading_for(bool rotates)
 
 /*
  * The size of one readahead request.  The kernel silently limits a request to
- * the larger of the device's readahead size and its largest I/O size: this is
- * at least 128 KiB on common devices.
+ * the readahead size or the largest I/O size of the device, whichever is
+ * larger.  On common devices, this limit is at least 128 KiB.
  */
 #define READAHEAD_BYTES (128u << 10)
 
@@ -47,7 +47,10 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
 	return err;
 }
 
-/* A negative count is in bytes, and makes unix_io bypass its cache. */
+/*
+ * The negative count passed to io_channel_write_blk64() is in bytes, and makes
+ * unix_io bypass its cache.
+ */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf)
 {
@@ -106,8 +109,8 @@ void e4l_announce(int fd, uint64_t pos, uint64_t bytes)
 /* ------------------------------------------------------------------- gather */
 
 /*
- * Returns how many of the sorted @wants the next read should fetch; *@count is
- * the length of the read in blocks.
+ * Returns how many of the sorted @wants the next read should fetch.  Sets
+ * *@count to the length of the read in blocks.
  */
 static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
@@ -184,7 +187,7 @@ struct pipe {
 	enum job_state *state;
 	errcode_t *result;
 	unsigned int slots, ready;	/* @ready slots are initialized */
-	unsigned int helpers; /* number of threads, not counting the caller's */
+	unsigned int helpers; /* number of threads besides the caller */
 	pthread_t helper[MAX_HELPERS];
 	/* numbers of filled and finished jobs; job N is in slot N % @slots */
 	uint64_t filled, finished;
@@ -208,8 +211,8 @@ static void fail_locked(struct pipe *p, errcode_t err)
 }
 
 /*
- * Finishes the oldest unfinished job, on which work() has returned.  Drops the
- * lock while done() runs.
+ * Finishes the oldest unfinished job, for which work() has returned.  Releases
+ * the lock while done() runs.
  */
 static void finish_one(struct pipe *p)
 {
@@ -230,7 +233,6 @@ static void finish_one(struct pipe *p)
 	p->finished++;
 }
 
-/* Initializes a slot before its first use. */
 static errcode_t ready_slot(struct pipe *p, unsigned int slot)
 {
 	if (slot < p->ready)
@@ -253,7 +255,7 @@ static void call_helper(struct pipe *p)
 		p->helpers++;
 }
 
-/* Fills a job and works on it.  Drops the lock while work() runs. */
+/* Fills a job and works on it.  Releases the lock while work() runs. */
 static void work_one(struct pipe *p)
 {
 	uint64_t number = p->filled;

@@ -3,10 +3,10 @@
  * io_pool: reads with many requests in flight and several threads.
  *
  * All I/O uses the filesystem's io_channel, so that io_managers for undo files,
- * tests and injected faults stay in effect.  Ranges are announced
- * (io_channel_cache_readahead) well before they are read, which keeps many
- * requests in flight, and jobs run on several threads.  All reads are in
- * announced ranges, so that the kernel's own readahead does not start.
+ * tests and injected faults stay in effect.  Ranges are announced with
+ * io_channel_cache_readahead() well before they are read, which keeps many
+ * requests in flight.  Jobs run on several threads.  All reads are in announced
+ * ranges, so that the kernel's own readahead does not start.
  */
 #ifndef E4L_IO_POOL_H
 #define E4L_IO_POOL_H
@@ -28,9 +28,10 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
 /*
- * Invalidates the cached blocks of @io and allocates its cache again.  Returns
- * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache.  Call this
- * function after ext2fs_open2(), which ignores a lack of memory for the cache.
+ * Drops the cached blocks of @io and allocates the cache of @io again.  Returns
+ * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache.  Callers use
+ * e4l_renew_buffers() after ext2fs_open2(), which ignores a lack of memory for
+ * the cache.
  */
 errcode_t e4l_renew_buffers(io_channel io);
 
@@ -54,7 +55,7 @@ struct e4l_want {
 
 /*
  * Sorts @wants by block, and reads the @n blocks in disk order with few large
- * reads.  All reads are announced before the first one.  Calls @visit for each
+ * reads.  All reads are announced before the first read.  Calls @visit for each
  * block with the content of the block or, if the block cannot be read, with
  * NULL and the error.  @scratch has E4L_GATHER_BYTES, the largest size of a
  * read.
@@ -75,17 +76,17 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 struct e4l_pipe_ops {
 	size_t job_bytes;
 	/*
-	 * Prepare and release a job slot, which is zeroed before init().  Slots
-	 * are prepared on their first use, under the pipeline's lock.
-	 * release() is called even if init() has failed.
+	 * init() prepares a zeroed job slot before its first use, under the
+	 * pipeline's lock.  release() frees the slot, even if init() has
+	 * failed.
 	 */
 	errcode_t (*init)(void *job, void *priv);
 	void (*release)(void *job, void *priv);
 	/* Fills @job.  Returns false if there are no more jobs. */
 	bool (*next)(void *job, void *priv);
 	/*
-	 * work() does the work of a job, done() finishes a job.  An error ends
-	 * the pipeline.
+	 * work() does the work of a job, and done() finishes the job.  If
+	 * either returns an error, the pipeline ends.
 	 */
 	errcode_t (*work)(void *job, void *priv);
 	errcode_t (*done)(void *job, void *priv);

@@ -6,8 +6,9 @@
 #include <e4layout/context.h>
 
 /*
- * Statistics about the reads of a context.  If the disk below all loop devices
- * and partitions rotates, e4l_open() chooses larger gap_bytes and gather_bytes.
+ * Statistics about the reads of a context.  For a rotating disk, also below
+ * loop devices and partitions, e4l_open() chooses larger gap_bytes and
+ * gather_bytes.
  */
 struct e4l_io_stats {
 	uint64_t reads;		/* number of read calls to the io_manager */

@@ -3,8 +3,8 @@
 #include "map.h"
 
 /*
- * Returns the number of bits from @start on that are in the word of @start and
- * before @end.  Sets *@mask to a word with these bits set.
+ * Returns the number of bits of [@start, @end) in the word that contains bit
+ * @start.  Sets *@mask to a word in which these bits are set.
  */
 static uint32_t in_word(uint32_t start, uint32_t end, uint64_t *mask)
 {

@@ -31,8 +31,8 @@ static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
 void e4l_map_set(uint64_t *map, uint32_t start, uint32_t end, bool value);
 
 /*
- * Returns the first bit of [start, end) that has @value, or @end if there is
- * none.
+ * Returns the first bit of [start, end) that has @value, or @end if no bit has
+ * @value.
  */
 uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 		      bool value);
@@ -41,9 +41,8 @@ uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 uint32_t e4l_map_count(const uint64_t *map, uint32_t start, uint32_t end);
 
 /*
- * Sets *@run to the next run of clear bits after *@run and before @end.  For
- * the first call, *@run must be { 0, 0 }.  Returns false if there are no more
- * clear bits.
+ * Replaces *@run by the next run of clear bits before @end.  For the first
+ * call, *@run must be { 0, 0 }.  Returns false if there are no more clear bits.
  */
 static inline bool e4l_map_next_clear(const uint64_t *map, uint32_t end,
 				      struct e4l_span *run)

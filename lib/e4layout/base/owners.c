@@ -11,10 +11,13 @@
 #define PAGE_BITS	15
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
-/* The number of runs that need as much memory as a bitmap. */
+/*
+ * Maximum number of runs in a page: as many runs as fit in the size of a
+ * bitmap.
+ */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
-/* A run of clusters in a page, both ends inclusive. */
+/* A run of claimed clusters in a page, both ends inclusive. */
 struct run {
 	uint16_t first, last;
 };
@@ -66,8 +69,8 @@ static bool map_test(const uint8_t *map, unsigned int i)
 }
 
 /*
- * Returns the index of the first run that ends at or after @cluster, or the
- * number of runs if there is none.
+ * Returns the index of the first run that ends at or after @cluster.  If all
+ * runs end before @cluster, returns the number of runs.
  */
 static unsigned int find_run(const struct page *p, unsigned int cluster)
 {
@@ -112,8 +115,8 @@ static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
 }
 
 /*
- * Returns the number of claimed clusters in [@first, @last].  If there are any,
- * sets *@hit to the first claimed cluster.
+ * Returns the number of claimed clusters in [@first, @last].  If this number is
+ * not 0, sets *@hit to the first claimed cluster.
  */
 static unsigned int count_taken(const struct page *p, unsigned int first,
 				unsigned int last, unsigned int *hit)
@@ -179,8 +182,9 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 }
 
 /*
- * Of @len clusters from cluster @at of a page on, returns how many are in this
- * page.
+ * Returns how many clusters of a range of @len clusters are in the page in
+ * which the range starts.  @at is the first cluster of the range, counted from
+ * the start of the page.
  */
 static unsigned int part_in_page(unsigned int at, uint64_t len)
 {
@@ -227,8 +231,8 @@ errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 }
 
 /*
- * Copies the bits of [@first, @last] of a page to @bits, beginning with bit
- * @to.
+ * Copies the bits [@first, @last] of a page to @bits, starting at bit @to of
+ * @bits.
  */
 static void page_bits(const struct page *p, unsigned int first,
 		      unsigned int last, uint32_t to, uint8_t *bits)

@@ -19,18 +19,19 @@ struct e4l_owners *e4l_owners_new(uint64_t clusters);
 void e4l_owners_free(struct e4l_owners *o);
 
 /*
- * Claims the @len clusters from @start, which the record must cover.  Adds the
- * number of clusters that were claimed already to *@taken.  If *@taken changes
- * from 0, sets *@first to the first cluster that was claimed already.  Error:
- * ENOMEM; some of the clusters can then be claimed.
+ * Claims the @len clusters from @start.  Adds the number of clusters that were
+ * claimed already to *@taken.  If *@taken was 0 and becomes larger, sets
+ * *@first to the first cluster that was claimed already.  The range must be
+ * within the record.  After the error ENOMEM, some clusters of the range may be
+ * claimed.
  */
 errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 			   uint64_t *taken, uint64_t *first);
 
 /*
- * Returns how many of the @len clusters from @start, which the record must
- * cover, are claimed.  If any is claimed, sets *@first to the first claimed
- * cluster.
+ * Returns how many of the @len clusters from @start are claimed.  If the result
+ * is not 0, sets *@first to the first claimed cluster.  The range must be
+ * within the record.
  */
 uint64_t e4l_owners_count(const struct e4l_owners *o, uint64_t start,
 			  uint64_t len, uint64_t *first);

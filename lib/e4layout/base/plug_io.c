@@ -2,11 +2,11 @@
 /*
  * A write-combining io_manager.
  *
- * Held data are in an arena of units of 1 KiB, found through a hash table.
- * Unplugging sorts the units by their position on the device and issues each
- * contiguous range as one large write.  Every block size of ext4 is a multiple
- * of the unit, so that a change of the channel's block size (as for a write of
- * the superblock) needs no unplugging.
+ * Held data are stored in an arena of units of 1 KiB.  A hash table maps a
+ * position on the device to a unit.  Unplugging sorts the units by their
+ * position on the device and issues each contiguous range as one large write.
+ * Every block size of ext4 is a multiple of 1 KiB.  Therefore a change of the
+ * channel's block size, as for a write of the superblock, needs no unplugging.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -26,18 +26,18 @@ struct plug {
 	io_channel under;
 	struct e4l_plug_stats stats;
 	uint32_t capacity;	/* number of units that fit in the arena */
-	uint32_t used;		/* slots used since the arena was empty */
-	uint32_t held;	/* number of held units, which are in the table */
+	uint32_t used;		/* number of used slots */
+	uint32_t held;	/* number of held units */
 	uint32_t mask;		/* table size - 1 */
 	/*
-	 * The arrays share one mapping, whose memory the kernel allocates on
-	 * first use, so that unplugging cannot fail for lack of memory.
+	 * unit, table, order, arena and stage are in one mapping, so that
+	 * unplugging allocates no memory.
 	 */
-	/* by slot: the unit's position on the device, in units */
+	/* position on the device of the unit in each slot, in units */
 	uint64_t *unit;
 	uint32_t *table;	/* hash table of slot + 1, 0: empty */
 	uint32_t *order;	/* slots sorted by position, used by unplug() */
-	char *arena;		/* by slot: the unit's content */
+	char *arena;		/* content of each slot */
 	char *stage;		/* buffer for one write */
 	void *map;
 	size_t map_bytes;
@@ -82,8 +82,8 @@ static void enter(struct plug *p, uint32_t slot)
 }
 
 /*
- * Returns the content of @unit.  If the unit is not yet held, adds it with
- * undefined content; the arena must have an unused slot, see make_room().
+ * Returns the content of @unit.  If @unit is not yet held, adds the unit with
+ * undefined content.  The caller must have called make_room().
  */
 static char *hold(struct plug *p, uint64_t unit)
 {
@@ -128,8 +128,9 @@ static int by_unit(const void *a, const void *b, void *priv)
 }
 
 /*
- * Writes @bytes at @offset.  Both are multiples of UNIT, but not always of the
- * channel's block size.
+ * Writes @bytes bytes from @buf to byte @offset of the channel below.  @bytes
+ * and @offset are multiples of UNIT, but not always of the channel's block
+ * size.
  */
 static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 		       const void *buf)
@@ -153,8 +154,8 @@ static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 }
 
 /*
- * Writes the contiguous units that begin with order[at]; *@len is the number of
- * units.
+ * Writes the contiguous units that begin with order[at], and sets *@len to the
+ * number of these units.
  */
 static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 			       uint32_t *len)
@@ -213,9 +214,9 @@ static errcode_t make_room(struct plug *p, uint64_t units)
 /* ---------------------------------------------------------------- reading */
 
 /*
- * Reads @bytes from the block boundary at @offset.  Blocks that are entirely
- * held are not read from the device, so they may lie beyond the end of the
- * device.
+ * Reads @bytes bytes at byte @offset, which is the start of a block.  Blocks
+ * whose units are all held are not read from the device, and may be beyond the
+ * end of the device.
  */
 static errcode_t read_range(struct plug *p, uint64_t offset, size_t bytes,
 			    char *buf)
@@ -284,8 +285,8 @@ static errcode_t plug_read_blk(io_channel channel, unsigned long block,
 /* ---------------------------------------------------------------- writing */
 
 /*
- * Prepares a write to a part of @unit: if the unit is not yet held, holds it
- * with the device's content, or with zeroes beyond the end of the device.
+ * Prepares a write to a part of @unit.  If @unit is not yet held, holds @unit
+ * with the content of the device, or with zeroes beyond the end of the device.
  */
 static errcode_t hold_unit(struct plug *p, uint64_t unit)
 {
@@ -308,7 +309,10 @@ static errcode_t hold_unit(struct plug *p, uint64_t unit)
 	return err;
 }
 
-/* Holds a write of @bytes at @offset, which need not be aligned. */
+/*
+ * Holds a write of @bytes bytes at byte @offset.  @bytes and @offset need not
+ * be aligned.
+ */
 static errcode_t write_range(struct plug *p, uint64_t offset, size_t bytes,
 			     const char *buf)
 {
@@ -509,8 +513,8 @@ static struct struct_io_manager plug_manager = {
 };
 
 /*
- * Allocates the arrays in one mapping.  The kernel allocates memory for a page
- * of the mapping when the page is first used.
+ * Allocates unit, table, order, arena and stage in one mapping.  The kernel
+ * allocates memory for a page of the mapping when the page is first used.
  */
 static errcode_t map_arrays(struct plug *p, uint64_t limit_bytes)
 {

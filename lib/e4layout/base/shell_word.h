@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * shell_word: names in commands that messages recommend.  A user can paste such
- * a command into bash.
+ * shell_word: quotes names for commands that messages recommend, so that a user
+ * can paste a command into bash.
  */
 #ifndef E4L_SHELL_WORD_H
 #define E4L_SHELL_WORD_H
@@ -12,10 +12,10 @@
  * Returns @name as one word of a shell command, to be freed by the caller, or
  * NULL if there is no memory.  A name without special characters is not quoted,
  * and a name that begins with '-' gets the prefix "./".  A name with a
- * backslash or with bytes that are not printable ASCII becomes $'...', in which
- * these bytes are unchanged.  The program that prints the word must therefore
- * write control characters, backslashes, and invalid UTF-8 as \xNN, which bash
- * decodes inside $'...'.
+ * backslash or with bytes that are not printable ASCII becomes $'...', with the
+ * bytes unchanged.  The program that prints the word must write control
+ * characters, backslashes, and invalid UTF-8 as \xNN, which bash decodes inside
+ * $'...'.
  */
 char *e4l_shell_word(const char *name);
 

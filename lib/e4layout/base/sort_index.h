@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * Sorts the @n indexes at @v by their keys: the key of index i is i * @size
- * bytes after @keys.  Takes time in proportion to @n.  Error: ENOMEM.
+ * Sorts the @n indexes at @v by their keys.  The key of index i is the 32-bit
+ * number at i * @size bytes after @keys.  The time is proportional to @n.
+ * Error: ENOMEM.
  */
 errcode_t e4l_sort_index(uint32_t *v, uint32_t n, const uint32_t *keys,
 			 size_t size);

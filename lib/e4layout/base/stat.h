@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * stat: stat(2) for files with 64-bit times.  struct struct_ext2_filsys
- * contains a time_t, so the program's time_t must have the same size as in
+ * contains a time_t.  Therefore time_t must have the size that it has in
  * libext2fs.  If time_t has 32 bits, as on Debian's i386, stat(2) fails for
- * files that are dated after January 2038; statx(2) has 64-bit times
- * everywhere.
+ * files that are dated after January 2038.  statx(2) always has 64-bit times.
  */
 #ifndef E4L_STAT_H
 #define E4L_STAT_H
@@ -20,7 +19,7 @@
 #include <sys/vfs.h>
 
 /*
- * Like fstatat(2), but sets only the change time in @st, truncated to the size
+ * Like fstatat(2), but of the times, sets only st_ctim, truncated to the size
  * of time_t.  If @stx is not NULL, *@stx gets all times.  On error, returns -1
  * and sets errno.
  */
@@ -77,7 +76,7 @@ static inline bool e4l_is_overlaid(const char *path)
 
 /*
  * Returns whether @a and @b are the same file.  If @a or @b is on an overlayfs,
- * @overlaid must be true: an overlayfs changes the st_dev of a file, but not
+ * @overlaid must be true.  An overlayfs changes the st_dev of a file, but not
  * st_ino, st_size, st_blocks and st_ctim.
  */
 static inline bool e4l_same_file(const struct stat *a, const struct stat *b,
