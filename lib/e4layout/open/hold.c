@@ -13,10 +13,7 @@
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
-/*
- * Enough bytes to cover the page with the superblock, for pages of up to 64
- * KiB.
- */
+/* The largest size of a page. */
 #define FORGET_BYTES (64u << 10)
 
 /* --------------------------------------------------------------- inspection */
@@ -147,9 +144,9 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 }
 
 /*
- * Locks images only.  A device is opened with O_EXCL for writing, and a lock of
- * the device would conflict with udev, which locks devices while it examines
- * them.
+ * Locks an image with flock(2).  Does not lock a device, because udev also
+ * locks devices while it examines them.  A device is opened with O_EXCL for
+ * writing, which excludes other users.
  */
 static errcode_t lock_file(struct e4l_hold *h, int kind)
 {
@@ -179,8 +176,9 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 }
 
 /*
- * Takes the locks.  The locks do not prevent another program from mounting the
- * image or attaching it to a loop device; e4l_hold_check() detects such use.
+ * Locks the device or image.  The locks do not prevent another program from
+ * mounting the image or attaching it to a loop device; e4l_hold_check() detects
+ * such programs.
  */
 static errcode_t lock(struct e4l_hold *h, bool write)
 {
@@ -216,9 +214,9 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 /* -------------------------------------------------------------------- check */
 
 /*
- * Returns whether the image was truncated.  Writes must stop in this case,
- * because a write beyond the end of the image would extend the image with a
- * hole.
+ * Returns whether the image was truncated.  If the image was truncated, writes
+ * must stop, because a write beyond the end of the image would extend the image
+ * with a hole.
  */
 static bool is_shorter(const struct e4l_hold *h)
 {
@@ -229,9 +227,9 @@ static bool is_shorter(const struct e4l_hold *h)
 }
 
 /*
- * Drops the page with the superblock from the page cache.  Otherwise, the page
- * could be outdated if another program has written the superblock through
- * another device, such as a partition or a loop device.
+ * Drops the page with the superblock from the page cache.  The page can be
+ * outdated if another program has written the superblock through another
+ * device, such as a partition or a loop device.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {

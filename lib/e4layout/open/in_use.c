@@ -3,8 +3,8 @@
  * Finds the users of a range of bytes of a block device or of a file.
  * e4l_in_use_new() maps the range through loop devices and partitions to the
  * lowest device or file.  e4l_in_use_find() examines all devices that map bytes
- * of this range.  If the search runs out of memory or file descriptors, the use
- * is unknown; see e4l_unseen().
+ * of the range.  If the search runs out of memory or file descriptors, the
+ * search fails, because a user may be missed (see e4l_unseen()).
  */
 #include "config.h"
 #include <e4layout/e4l_err.h>
@@ -26,31 +26,27 @@
 #define SECTOR_BYTES	512
 
 /*
- * A range of bytes of a block device, if @ino is 0, or of the file @ino on
- * @dev.
+ * A range of bytes: if @ino is 0, of the block device @dev; otherwise, of the
+ * file @ino on the filesystem @dev.
  */
 struct bytes {
 	dev_t dev;
 	ino_t ino;
 	uint64_t start, end;
-	/*
-	 * the first byte of the range is the first byte of the original range
-	 */
+	/* the range and the original range begin with the same byte */
 	bool same;
 };
 
 struct e4l_in_use {
 	/*
-	 * level[0]: the original range; level[i + 1]: the same bytes on the
-	 * device or file below level[i]
+	 * level[0] is the original range; level[i + 1] has the bytes of
+	 * level[i] on the next lower device or file
 	 */
 	struct bytes level[MAX_DEPTH];
-	/* descriptors that hold the locks of each level, or -1 */
+	/* fd[i] holds the locks of level[i + 1]; -1: not open */
 	int fd[MAX_DEPTH];
 	unsigned int n;
-	/*
-	 * number of levels, from the first on, that no other program can mount
-	 */
+	/* other programs cannot mount the devices of the first @held levels */
 	unsigned int held;
 };
 
@@ -62,8 +58,8 @@ struct window {
 
 /*
  * Finds the window of the device with the sysfs directory @dir.  Returns false
- * if the device maps no other device.  Also returns false if that is unknown;
- * e4l_unseen(errno) is then not 0.
+ * if the device maps no other device.  If reading the mapping fails, also
+ * returns false, and e4l_unseen(errno) is not 0.
  */
 typedef bool look_fn(const char *dir, struct window *w);
 
@@ -117,8 +113,8 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 }
 
 /*
- * Returns the part of @path after the last slash.  Replaces basename(), which
- * differs between C libraries.
+ * Returns the part of @path after the last slash.  Used instead of basename(),
+ * which differs between C libraries.
  */
 static const char *last_part(const char *path)
 {
@@ -167,8 +163,9 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 }
 
 /*
- * Finds the backing file by the device and inode numbers that the kernel
- * reports, because the name of the backing file can refer to another file.
+ * Finds the backing file of a loop device by the device and inode numbers that
+ * the kernel reports.  The name of the backing file can meanwhile refer to
+ * another file.
  */
 static bool ask_loop(int fd, struct window *w)
 {
@@ -189,8 +186,8 @@ static bool ask_loop(int fd, struct window *w)
 }
 
 /*
- * Finds the backing file by its name, for users who lack the permission for the
- * ioctl.
+ * Finds the backing file of a loop device by name, for users without permission
+ * for LOOP_GET_STATUS64.
  */
 static bool guess_loop(const char *dir, struct window *w)
 {
@@ -245,8 +242,8 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 }
 
 /*
- * Returns the range of the lower device or file to which @b is mapped.  @b is a
- * range of a device with the window @w.
+ * @b is a range of a device with the window @w.  Returns the range of the lower
+ * device or file to which @b is mapped.
  */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {
@@ -280,7 +277,7 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ------------------------------------------------------- underlying devices */
 
-/* Adds all levels below the last level of @u. */
+/* Adds the devices and the file below the last level of @u as levels. */
 static errcode_t dig(struct e4l_in_use *u)
 {
 	const struct bytes *last;
@@ -327,9 +324,9 @@ errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 
 /*
  * Sets *@rotates to whether the device, or the disk of the partition, rotates.
- * If sysfs does not have a value, *@rotates is unchanged.  For a virtio disk,
- * *@rotates is false, because the driver reports rotation without knowledge of
- * the host's disk.
+ * If sysfs does not have this information, *@rotates is unchanged.  For a
+ * virtio disk, *@rotates becomes false, because the driver does not know
+ * whether the host's disk rotates.
  */
 static void read_rotational(const char *dir, bool *rotates)
 {
@@ -393,7 +390,8 @@ struct search {
 	struct e4l_in_use_by *by;
 	unsigned int depth;
 	/*
-	 * first error that prevented reading a device or mount table; 0: none
+	 * first error that prevented reading a device or mount table; 0: no
+	 * error
 	 */
 	errcode_t err;
 };
@@ -428,9 +426,9 @@ static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 }
 
 /*
- * Records a mount of the device of @b.  If another mount is already recorded,
- * replaces it only if the new one is of a filesystem that begins with the first
- * byte of the original range.
+ * Records a mount of the device of @b.  A recorded mount is replaced only by
+ * the first mount of a filesystem that begins with the first byte of the
+ * original range.
  */
 static void note_mount(struct search *s, const struct bytes *b)
 {
@@ -484,8 +482,8 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 }
 
 /*
- * Calls climb_through() for all loop devices in /dev, for systems without
- * /sys/block.
+ * On systems without /sys/block: calls climb_through() for all loop devices in
+ * /dev.
  */
 static void climb_nodes(struct search *s, const struct bytes *b)
 {
@@ -548,7 +546,7 @@ static void climb(struct search *s, const struct bytes *b)
 	s->depth++;
 	if (!b->ino) {
 		note_mount(s, b);
-		/* names of partitions begin with the disk's name */
+		/* the name of a partition begins with the name of the disk */
 		sysfs_dir(b->dev, dir, sizeof(dir));
 		len = readlink(dir, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
@@ -556,7 +554,7 @@ static void climb(struct search *s, const struct bytes *b)
 			climb_all(s, b, dir, last_part(link),
 				  look_through_partition);
 	}
-	/* loop devices, without their partitions */
+	/* loop devices only: climb() finds the partitions of a loop device */
 	if (!access("/sys/block", R_OK))
 		climb_all(s, b, "/sys/block", "loop", look_through_loop);
 	else
@@ -582,10 +580,11 @@ void e4l_in_use_by_free(struct e4l_in_use_by *by)
 /* -------------------------------------------------------------------- locks */
 
 /*
- * The locks of qemu.  For each operation on an image (read, write, write
- * unchanged data, resize), there are two bytes.  A program locks the byte at
- * offset 100 + N if it performs operation N, and the byte at offset 200 + N if
- * other programs must not perform operation N.
+ * The locks that qemu takes on an image.  The operation N on an image (read,
+ * write, write unchanged data, or resize) has two bytes.  A program locks the
+ * byte at offset 100 + N if the program performs the operation.  A program
+ * locks the byte at offset 200 + N if other programs must not perform the
+ * operation.
  */
 enum { READ = 1, WRITE = 2, WRITE_SAME = 4, RESIZE = 8 };
 static const off_t doing = 100, denying = 200, n_things = 4;
@@ -607,8 +606,8 @@ static struct flock lock_of(off_t byte, short type)
 }
 
 /*
- * Takes the locks.  Errors are ignored, because on a filesystem without such
- * locks, other programs cannot take them, either.
+ * Takes the locks of qemu on @fd.  Errors are ignored: if a filesystem does not
+ * support the locks, other programs cannot take the locks, either.
  */
 static void take(int fd, const struct intent *it)
 {
@@ -682,8 +681,8 @@ errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 		if (u->fd[i] < 0 && e4l_unseen(errno))
 			return errno;
 		/*
-		 * Only files are locked: other partitions of a disk may be in
-		 * use.
+		 * Do not lock a disk below a partition, because other
+		 * partitions of the disk may be in use.
 		 */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
 			take(u->fd[i], it);

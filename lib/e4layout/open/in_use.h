@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * in_use: finds other users of a range of bytes of a device or an image: mounts
- * in each visible mount namespace, loop devices, and programs that lock images
- * like qemu.  Users of the device through partitions and loop devices are
- * found, too.
+ * in_use: finds other users of a range of bytes of a device or an image.  Users
+ * are mounts in each visible mount namespace, loop devices, and programs that
+ * lock images like qemu, also through partitions and loop devices.
  */
 #ifndef E4L_IN_USE_H
 #define E4L_IN_USE_H
@@ -16,53 +15,56 @@
 
 struct e4l_in_use;
 
-/* Users of a range.  The caller frees the strings with e4l_in_use_by_free(). */
+/*
+ * Other users of a range of bytes.  The caller frees the strings with
+ * e4l_in_use_by_free().
+ */
 struct e4l_in_use_by {
 	char *mount_point;	/* NULL: not mounted */
-	pid_t pid; /* a process that sees the mount; 0: this process does */
+	pid_t pid; /* a process that sees the mount; 0: this process */
 	/* the mounted filesystem begins with the first byte of the range */
 	bool same;
 	char *loop; /* a loop device that maps bytes of the range, or NULL */
 };
 
 /*
- * Creates a search for users of the bytes from @start to @end (UINT64_MAX: to
- * the end) of the block device or file @st.  Errors, with *@ret NULL:  ENOMEM,
- * EMFILE, ENFILE.
+ * Creates a search for users of the bytes from @start to @end of the block
+ * device or file @st.  If @end is UINT64_MAX, the range extends to the end of
+ * @st.  Errors, with *@ret NULL: ENOMEM, EMFILE, ENFILE.
  */
 errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 			 struct e4l_in_use **ret);
 void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
 /*
- * Returns whether the bytes are on a rotating disk.  The lowest device that
- * reports its type decides.
+ * Returns whether the range of @u is on a rotating disk: the type of the lowest
+ * device that reports its type.
  */
 bool e4l_in_use_rotates(const struct e4l_in_use *u);
 
 /*
- * Records that the device is open exclusively.  Because other programs can then
- * mount neither this device nor, for a partition, the whole disk,
- * e4l_in_use_find() does not search for such mounts.
+ * Records that the caller has opened the device exclusively.  Other programs
+ * can mount neither the device nor, for a partition, the whole disk.  Therefore
+ * e4l_in_use_find() does not search for mounts of the device and the disk.
  */
 void e4l_in_use_hold(struct e4l_in_use *u);
 
 /*
- * Finds users of the bytes, except the loop devices and partitions through
- * which e4l_in_use_new() has reached the bytes.  Errors: ENOMEM, EMFILE,
- * ENFILE: some devices or processes were not examined.  Even after an error,
- * *@by is valid and must be freed.
+ * Finds users of the range of @u, except the loop devices and partitions
+ * through which e4l_in_use_new() has reached the lowest device.  Errors:
+ * ENOMEM, EMFILE, ENFILE: some devices or processes were not examined.  Even
+ * after an error, *@by is valid and must be freed.
  */
 errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
 void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
  * Takes the locks that qemu takes on its images.  If @write is true, the locks
- * exclude all other programs; otherwise, other programs can still read.  Locks
- * @fd, which is open on the device or file, and all files below; tests the
- * devices below for conflicting locks only.  Closing @fd and freeing @u release
- * the locks.  Errors: E4L_ET_IN_USE: another program has a conflicting lock;
- * ENOMEM, EMFILE, ENFILE.
+ * exclude all other programs; otherwise, other programs can still read.  @fd is
+ * open on the device or file.  Locks @fd and all files below; on devices below,
+ * tests for conflicting locks only.  The locks are held until the caller closes
+ * @fd and frees @u.  Errors: E4L_ET_IN_USE: another program has a conflicting
+ * lock; ENOMEM, EMFILE, ENFILE.
  */
 errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 

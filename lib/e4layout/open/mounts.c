@@ -14,7 +14,8 @@
 #include "mounts.h"
 
 /*
- * Decodes \ooo, with which the kernel writes space, tab, newline and backslash.
+ * Decodes the escapes \ooo (octal) that the kernel writes for space, tab,
+ * newline and backslash.
  */
 static void unescape(char *text)
 {
@@ -64,8 +65,8 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 
 /*
  * Returns the rank of a mount.  A mount of the filesystem's root directory has
- * a higher rank than others; of equal mounts, a writable mount does.  An
- * inaccessible mount has rank 0.
+ * a higher rank than a mount of another directory.  Of two mounts of this kind,
+ * a writable mount has a higher rank.  An inaccessible mount has rank 0.
  */
 static int rank(const struct e4l_mount *m)
 {
@@ -97,8 +98,9 @@ struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
 }
 
 /*
- * Finds the mount of @dev with the highest rank in the mount table @file; of
- * several, the last one.  *@found must be NULL before the call.
+ * Finds the mount of @dev with the highest rank in the mount table @file.  Of
+ * several mounts with this rank, finds the last one.  *@found must be NULL
+ * before the call.
  */
 static errcode_t find_in(const char *file, dev_t dev, char **found)
 {
@@ -128,7 +130,10 @@ static errcode_t find_in(const char *file, dev_t dev, char **found)
 	return e4l_unseen(error);
 }
 
-/* The view of a process: the mount namespace and the root directory. */
+/*
+ * The mount namespace and the root directory of a process determine which
+ * mounts the process sees.
+ */
 struct view {
 	ino_t space, root_ino;
 	dev_t root_dev;
@@ -168,10 +173,7 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 	return true;
 }
 
-/*
- * Finds a mount of @dev that this process does not see, but another process
- * does.
- */
+/* Finds a mount of @dev in the mount tables of other processes. */
 static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 {
 	DIR *proc = opendir("/proc");
@@ -250,8 +252,8 @@ static bool find_line(unsigned long long id, char **line)
 }
 
 /*
- * Finds the number of the mount of @path.  statx(2) returns this number only in
- * Linux 5.8 and later.
+ * Finds the mount number of @path without statx(2), which returns the mount
+ * number only in Linux 5.8 and later.
  */
 static bool mount_id(const char *path, unsigned long long *id)
 {

@@ -29,19 +29,19 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m);
 bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
- * Finds a mount point of the block device @dev.  Searches the mount namespace
- * of this process first, and sets *@pid to 0 if it has such a mount.
- * Otherwise, searches the namespaces of all other processes, and sets *@pid to
- * a process that sees the mount.  Sets *@point to NULL if the device is not
- * mounted; the caller frees *@point.  Prefers a mount of the filesystem's root
- * directory, then a writable mount.  Errors: ENOMEM, EMFILE, ENFILE: some
- * mounts were not examined.
+ * Finds a mount point of the block device @dev.  If the mount namespace of this
+ * process has a mount of @dev, sets *@pid to 0.  If not, searches the
+ * namespaces of all other processes, and sets *@pid to a process that sees the
+ * mount.  Sets *@point to NULL if the device is not mounted; the caller frees
+ * *@point.  Prefers a mount of the filesystem's root directory, then a writable
+ * mount.  Errors: ENOMEM, EMFILE, ENFILE: some mounts were not examined.
  */
 errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
 
 /*
- * Returns @error if @error is ENOMEM, EMFILE or ENFILE, after which the use of
- * a device is unknown.  Returns 0 for other errors, such as ENOENT and EACCES.
+ * Returns @error if @error is ENOMEM, EMFILE or ENFILE: a search for users of a
+ * device may have missed a user.  Returns 0 for other errors, such as ENOENT
+ * and EACCES.
  */
 errcode_t e4l_unseen(int error);
 
@@ -52,8 +52,8 @@ errcode_t e4l_unseen(int error);
 struct dirent *e4l_next_entry(DIR *d, errcode_t *err);
 
 /*
- * Returns the name of a device node of the mounted filesystem, to be freed by
- * the caller, or NULL if there is no memory.
+ * Returns the name of a device node of the mounted filesystem, or NULL if there
+ * is no memory.  The caller frees the name.
  */
 char *e4l_mount_device(const struct e4l_mount *m);
 

@@ -7,9 +7,10 @@
  * 2. take: refuse a device or image in use, and lock it (hold.c).
  * 3. peek: read the superblock only, and refuse states that make changes unsafe
  *    (refusals.c).
- * 4. open: open the filesystem and then an external journal's device,
- *    exclusively if for writing.  With E4L_OPEN_PLAN, open both for writing as
- *    a test, close them, and open them for reading.
+ * 4. open: open the filesystem, and the device of an external journal,
+ *    exclusively if E4L_OPEN_WRITE is set.  With E4L_OPEN_PLAN, open the
+ *    filesystem and the journal device for writing as a test, close them, and
+ *    open them for reading.
  */
 #include "config.h"
 #include <blkid/blkid.h>
@@ -34,7 +35,7 @@
 /* -------------------------------------------------------------------- steps */
 
 /*
- * Turns off the cache of unix_io_manager, which is useless here.  Also, if
+ * Turns off the cache of unix_io_manager while the filesystem is opened.  If
  * there is no memory for the cache after a change of the block size,
  * ext2fs_open2() ignores the error and reads into a missing buffer.
  */
@@ -150,7 +151,10 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 			     "-%02x" : "%02x", uuid[i]);
 }
 
-/* Ignores the case of UUIDs, which programs print in upper or lower case. */
+/*
+ * Compares UUIDs without regard to case, because programs print UUIDs in upper
+ * or lower case.
+ */
 static bool is_same_value(const char *type, const char *a, const char *b)
 {
 	bool any_case = !strcmp(type, "UUID") || !strcmp(type, "PARTUUID");
@@ -159,8 +163,8 @@ static bool is_same_value(const char *type, const char *a, const char *b)
 }
 
 /*
- * Returns whether @device has the tag.  Returns true if the device cannot be
- * opened for lack of permission.
+ * Returns whether the tag @type of @device has @value.  Returns true if the
+ * device cannot be opened for lack of permission.
  */
 static bool has_tag(const char *device, const char *type, const char *value)
 {
@@ -178,8 +182,8 @@ static bool has_tag(const char *device, const char *type, const char *value)
 }
 
 /*
- * Returns whether another device is built on the device, as a multipath device
- * is on each of its paths.
+ * Returns whether another device is built on the device @dev.  For example, a
+ * multipath device is built on each of its paths.
  */
 static bool has_holder(dev_t dev)
 {
@@ -199,7 +203,7 @@ static bool has_holder(dev_t dev)
 }
 
 struct tagged {
-	/* names of the first two devices with the tag; NULL: fewer devices */
+	/* names of the first two devices with the tag, or NULL */
 	char *name[2];
 	dev_t dev;		/* device number of name[0] */
 };
@@ -232,7 +236,10 @@ static bool has_found_tag(blkid_dev dev, const char *type, const char *value)
 	return has;
 }
 
-/* Notes the devices that have the tag.  Probes all accessible devices. */
+/*
+ * Probes all accessible devices, and adds those whose tag @type has @value to
+ * @t.
+ */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {
 	blkid_dev_iterate at;
@@ -413,8 +420,8 @@ static errcode_t open_journal(struct e4l *e, const struct e4l_hold *h, bool plan
 }
 
 /*
- * Creates the context for @h and @fs.  If *@ret is not NULL after an error, the
- * caller must free it.
+ * Creates the context for @h and @fs.  Even after an error, *@ret can be a
+ * context, which the caller must free.
  */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
@@ -444,7 +451,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 	err = mmp ? mmp : err;
 	err2 = drop_fs(fs);
 	err = err ? err : err2;
-	/* do not report E4L_ET_NOT_OURS again */
+	/* E4L_ET_NOT_OURS has been reported already */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)
@@ -477,7 +484,7 @@ static errcode_t check_options(const struct e4l_open_options *o)
 	return 0;
 }
 
-/* Steps 2 to 4 of e4l_open(). */
+/* Steps 2 to 4 of e4l_open(): take, peek and open. */
 static errcode_t open_held(struct e4l_hold *h,
 			   const struct e4l_open_options *o, ext2_filsys *fs,
 			   struct e4l **e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The steps of e4l_open().  e4check calls them one by one, because it also
- * opens damaged filesystems.
+ * The steps of e4l_open().  e4check calls the steps one by one, because e4check
+ * also opens damaged filesystems.
  */
 #ifndef E4L_OPENED_H
 #define E4L_OPENED_H
@@ -27,32 +27,32 @@ errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
 
 /*
  * Returns the name of the device whose tag @type, such as "UUID", has @value,
- * or NULL if there is no such device.  If a second device has the tag, for
- * example because a disk was copied, sets *@other to its name, otherwise to
- * NULL.  The caller frees both names.  Ignores devices on which another device
- * is built, such as the paths of a multipath device.  All devices are examined,
- * because the tags that libblkid and udev cache can be outdated.  The case of a
- * UUID is ignored.
+ * or NULL if there is no such device.  If a second device has the tag with
+ * @value, for example because a disk was copied, sets *@other to the name of
+ * the second device.  If not, sets *@other to NULL.  The caller frees the
+ * result and *@other.  Ignores devices on which another device is built, such
+ * as the paths of a multipath device.  All devices are examined, because the
+ * tags that libblkid and udev cache can be outdated.  The case of a UUID is
+ * ignored.
  */
 char *e4l_device_of_tag(const char *type, const char *value, char **other);
 
 /*
- * Finds the external journal of @fs by its UUID and opens it.  If the journal
- * is not external, *@ret is NULL.  Errors, with a message to @teller:
- * E4L_ET_JOURNAL_DEVICE, and errors of opening.
+ * Finds the device of the external journal of @fs by its UUID and opens the
+ * device.  If the journal is not external, *@ret is NULL.  Errors, with a
+ * message to @teller: E4L_ET_JOURNAL_DEVICE, and errors of opening.
  */
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret);
 
 /*
- * Sets the sizes of reads of @e for the disk on which @h is: a rotating disk,
- * or any other disk.
+ * Sets the sizes of reads of @e according to whether @h is on a rotating disk.
  */
 void e4l_read_as_suits(struct e4l *e, const struct e4l_hold *h);
 
 /*
- * Return the hold and the external journal of @e, which e4l_open() has opened,
- * or NULL if e4l_open() has not opened them.  Both belong to @e.
+ * Return the hold of @e and the channel of its external journal, or NULL if
+ * e4l_open() has not opened them.  The results belong to @e.
  */
 struct e4l_hold *e4l_hold_of(const struct e4l *e);
 io_channel e4l_journal_of(const struct e4l *e);

@@ -94,9 +94,9 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h)
 /* ------------------------------------------------------------------ journal */
 
 /*
- * Refuses a filesystem without a journal.  Refuses the combination of an undo
- * file and an external journal, because after e2undo, the external journal
- * would be replayed over the restored blocks.
+ * Refuses a filesystem without a journal, and an undo file together with an
+ * external journal.  After e2undo, the external journal would be replayed over
+ * the restored blocks.
  */
 static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 				    unsigned int flags)
@@ -114,8 +114,8 @@ static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 }
 
 /*
- * If the filesystem is at an offset, refuses features that do not support
- * offsets.
+ * If the filesystem does not start at byte 0 of the device, refuses an undo
+ * file and features that do not support an offset.
  */
 static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 				  unsigned int flags)
@@ -178,8 +178,8 @@ static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 
 /*
  * Refuses a filesystem that e2fsck has marked as in use.  Must be called before
- * refuse_state(), which can recommend e2fsck: e2fsck also refuses a filesystem
- * with this mark.
+ * refuse_state(), which can recommend e2fsck, because e2fsck also refuses a
+ * filesystem that is marked as in use.
  */
 static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 {
@@ -197,8 +197,8 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 }
 
 /*
- * Returns the number of seconds within which a host that uses the filesystem
- * updates the MMP block, as in ext2fs_mmp_start().
+ * Returns the longest time, in seconds, between two updates of the MMP block by
+ * a host that uses the filesystem.  Computed as in ext2fs_mmp_start().
  */
 static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
 {
@@ -274,12 +274,12 @@ static bool has_shared_blocks(const struct ext2_super_block *sb)
 	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS;
 }
 
-/* The refused states, in the order in which the user has to fix them. */
+/* The refused states, in the order in which the user must fix them. */
 static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	/* command that fixes the state, without the device; NULL: no command */
+	/* command that fixes the state, without the device name, or NULL */
 	const char *run;
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,

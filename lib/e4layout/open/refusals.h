@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * refusals: tests the superblock for reasons not to read or change a
- * filesystem.  If a function refuses the filesystem, it reports a message and
+ * filesystem.  A function that refuses the filesystem reports a message and
  * returns an error.
  */
 #ifndef E4L_REFUSALS_H
@@ -16,9 +16,8 @@
 errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h);
 
 /*
- * Refuses a filesystem with an unknown compatible or read-only compatible
- * feature, which allows reading, but not a change.  Error:
- * E4L_ET_UNKNOWN_FEATURE.
+ * Refuses to change a filesystem with an unknown compatible or read-only
+ * compatible feature.  Error: E4L_ET_UNKNOWN_FEATURE.
  */
 errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
 
@@ -32,12 +31,12 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
 errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
 			       unsigned int flags);
 
-/* Reports the error @err (EXT2_ET_MMP_*) and how to fix it.  Returns @err. */
+/* Reports the error @err (EXT2_ET_MMP_*) and its remedy.  Returns @err. */
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 
 /*
  * Tests whether another host uses @fs, which was opened with
- * EXT2_FLAG_SKIP_MMP.  Makes the tests of ext2fs_mmp_start(), but writes
+ * EXT2_FLAG_SKIP_MMP.  Makes the same tests as ext2fs_mmp_start(), but writes
  * nothing.  Unless the MMP block is marked as clean, waits as long as another
  * host may take to update the block.  Errors: EXT2_ET_MMP_*, and errors of
  * reading.
@@ -45,9 +44,9 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 errcode_t e4l_mmp_look(ext2_filsys fs);
 
 /*
- * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  For changes of
- * a mounted filesystem, because e4l_refuse_to_change() also refuses states that
- * are normal while a filesystem is mounted.
+ * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  Used for
+ * changes of a mounted filesystem: e4l_refuse_to_change() would refuse states
+ * that are normal for a mounted filesystem.
  */
 errcode_t e4l_refuse_errors(ext2_filsys fs, const struct e4l_hold *h);
 

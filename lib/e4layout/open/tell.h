@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Messages that explain an error.  The caller's say() prints them. */
+/* Passes messages that explain an error to the caller's say(). */
 #ifndef E4L_TELL_H
 #define E4L_TELL_H
 
 #include <e4layout/open.h>
 
 struct e4l_teller {
-	/* see struct e4l_open_options */
+	/* the member say() of struct e4l_open_options */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;
 };
