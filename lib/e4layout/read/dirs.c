@@ -3,9 +3,9 @@
  * dirs: reads the entries of directories.
  *
  *  1. e4l_dirs_add_piece() collects extents of directories;
- *  2. flush() reads the collected extents in rounds.  A round has the blocks of
- *     consecutive directories, sorted by block number, and is read by a
- *     pipeline;
+ *  2. flush() reads the collected extents in rounds.  A pipeline reads the
+ *     blocks of a round, which belong to consecutive directories, in the order
+ *     of block numbers;
  *  3. the thread that has read a block parses the block (tally.h).
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 #include "dirs.h"
 #include "tally.h"
 
-/* collected runs or directories at which flush() is called */
+/* flush() is called at this number of collected runs or directories */
 #define BATCH_RUNS	(256u << 10)
 
 struct run {
@@ -31,15 +31,16 @@ struct e4l_dirs {
 	struct e4l_tally tally;
 	struct run *runs;
 	size_t n_runs;
-	uint64_t claimed; /* number of blocks of all runs, to detect loops */
-	/* the current round */
-	/* next run for dirs_next(), and end of the round */
+	uint64_t claimed; /* blocks of all runs, to detect loops in maps */
+	/* of the current round: next run for dirs_next(), and end */
 	size_t run, end_run;
-	/* number of blocks of the next run that are already in jobs */
+	/* blocks of the next run that are already in jobs */
 	uint32_t in_run;
 };
 
-/* Blocks to read in disk order, usually of several directories. */
+/*
+ * Blocks to read in disk order.  The blocks can belong to several directories.
+ */
 struct job {
 	struct e4l_dirs *d;
 	struct e4l_want wants[E4L_PART_BLOCKS];
@@ -146,8 +147,8 @@ static errcode_t read_until(struct e4l_dirs *d, size_t end)
 
 /*
  * Reads all collected blocks, and empties the batch.  If more pieces of the
- * last directory may follow, keeps this directory as the first one of the next
- * batch.
+ * last directory may follow, keeps the last directory as the first directory of
+ * the next batch.
  */
 static errcode_t flush(struct e4l_dirs *d)
 {
@@ -220,8 +221,8 @@ static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 
 /*
  * Adds a run of blocks of the last directory.  If all directories together have
- * more blocks than the filesystem, a damaged map refers to the same blocks
- * repeatedly.
+ * more blocks than the filesystem, reports damage, because a map refers to a
+ * block repeatedly.
  */
 static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 			 const struct e4l_extent *x)

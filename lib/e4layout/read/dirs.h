@@ -10,21 +10,19 @@
 struct e4l_dirs_ops {
 	/*
 	 * Called for each entry except ".".  The entries of a block come in
-	 * order, but the blocks come in any order.  Calls of entry(),
-	 * locality() and damage() never overlap, but may come from different
-	 * threads.  A non-zero result ends the reading with that result.  May
-	 * be NULL.
+	 * order, but the blocks of a directory come in any order.  Calls of
+	 * entry(), locality() and damage() never overlap, but may come from
+	 * different threads.  An error from entry() ends the reading with this
+	 * error.  May be NULL.
 	 */
 	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
 	/*
-	 * Returns whether to call entry() for this entry.  Several threads can
-	 * call wanted() at the same time, also while other callbacks run.
-	 * NULL: call entry() for each entry.
+	 * Returns whether to call entry() for @entry.  Several threads can call
+	 * wanted() at the same time, also while other callbacks run.  If wanted
+	 * is NULL, entry() is called for each entry.
 	 */
 	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
-	/*
-	 * Called once for each directory, in no particular order; may be NULL.
-	 */
+	/* Called once for each directory, in any order; may be NULL. */
 	errcode_t (*locality)(const struct e4l_dir_locality *l, void *priv);
 	/* Called for each damaged structure, which is skipped; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
@@ -36,25 +34,28 @@ struct e4l_dirs;
 /*
  * Creates a reader.  @ops is copied.  If @ops->locality is set and the
  * filesystem does not have the filetype feature, reads all inode tables to find
- * the directories; this needs one bit of memory per inode.
+ * the directories.  This list needs one bit of memory per inode.
  */
 errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret);
 
 /*
  * Adds a piece from e4l_scan(); ignores files that are not directories.
- * Extents are collected until there are 256 Ki, and then read in disk order by
- * several threads.  Callbacks are called during e4l_dirs_add_piece() and
- * e4l_dirs_finish().  Inline directories are read immediately.  Additional
- * memory for locality: 8 bytes for each entry of up to 8 MiB of directories
- * with several blocks, and one bit per inode while a directory of more than 8
- * MiB is read.  If all directories together have more blocks than the
- * filesystem, the excess is reported as damage.  After an error, the reader can
- * only be freed.
+ * Collects extents.  When 256 Ki extents are collected, several threads read
+ * them in disk order.  Callbacks are called during e4l_dirs_add_piece() and
+ * e4l_dirs_finish().  Inline directories are read immediately.  With
+ * @ops->locality, uses 8 bytes of memory for each entry of up to 8 MiB of
+ * directories with several blocks.  While a directory of more than 8 MiB is
+ * read, uses one bit of memory per inode.  If all directories together have
+ * more blocks than the filesystem, the excess is reported as damage.  After an
+ * error, the reader can only be freed.
  */
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
 
-/* Reads all collected blocks.  The reader can then be used again. */
+/*
+ * Reads all collected blocks.  After e4l_dirs_finish(), the caller can add
+ * pieces again.
+ */
 errcode_t e4l_dirs_finish(struct e4l_dirs *d);
 
 /* Frees @d; NULL is allowed. */
@@ -68,25 +69,23 @@ errcode_t e4l_dirs_read(struct e4l *e, ext2fs_inode_bitmap only,
 			const struct e4l_dirs_ops *ops, void *priv);
 
 /*
- * The steps of e4l_names_load(), for callers that read the directories
- * themselves.  Pass each entry for which e4l_names_wanted() returns true to
- * e4l_names_entry(), with the names as @priv.  Then call e4l_names_resolve(),
- * which finds the names of the parents.
+ * e4l_names_load() in steps, for callers that read the directories themselves.
+ * Pass each entry for which e4l_names_wanted() returns true to
+ * e4l_names_entry(), with the names as @priv.  After the last entry, call
+ * e4l_names_resolve(), which finds the names of the parent directories.
  */
 errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret);
 /*
- * Replaces the list of wanted inodes by @wanted, without the root and without
- * inodes that already have a name.
+ * Replaces the list of wanted inodes by the @n inodes @wanted, except the root
+ * and inodes that already have a name.
  */
 errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
-/*
- * The callbacks e4l_names_wanted() and e4l_names_entry(), for e4l_dirs_read().
- */
+/* e4l_names_wanted() and e4l_names_entry() as callbacks of e4l_dirs_read(). */
 extern const struct e4l_dirs_ops e4l_names_ops;
-/* Returns how many inodes of the last e4l_names_want() have no name yet. */
+/* Returns how many of the wanted inodes have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);
 errcode_t e4l_names_resolve(struct e4l_names *names);
 

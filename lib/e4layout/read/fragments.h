@@ -6,8 +6,8 @@
 #include <e4layout/extents.h>
 
 /*
- * Clusters that are contiguous in the file (@lc) and on disk (@pc); @lc + @n is
- * at most UINT32_MAX.
+ * @n clusters that are contiguous in the file, from logical cluster @lc on, and
+ * on disk, from physical cluster @pc on.  @lc + @n is at most UINT32_MAX.
  */
 struct e4l_fragment {
 	uint64_t pc;
@@ -21,15 +21,15 @@ struct e4l_fragments {
 };
 
 /*
- * Adds a fragment of @n clusters to the end of @list.  If the fragment is
- * contiguous with the last one, extends the last one instead.
+ * Adds a fragment of @n clusters to the end of @list.  If the clusters are
+ * contiguous with the last fragment, extends the last fragment instead.
  */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
 
 /*
- * Returns the binary logarithm of @ratio, the number of blocks in a cluster, so
- * that walks can shift instead of divide.
+ * Returns the binary logarithm of @ratio, the number of blocks in a cluster.
+ * Callers shift block numbers by the result instead of dividing them by @ratio.
  */
 static inline unsigned int e4l_cluster_bits(uint32_t ratio)
 {
@@ -37,8 +37,8 @@ static inline unsigned int e4l_cluster_bits(uint32_t ratio)
 }
 
 /*
- * Return the first logical cluster of an extent, and the first one after the
- * extent.
+ * Return the first logical cluster of an extent, and the first logical cluster
+ * after the extent.
  */
 static inline uint64_t e4l_first_cluster(const struct e4l_extent *ex,
 					 unsigned int bits)
@@ -82,8 +82,8 @@ errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 
 /*
  * A walk over the fragments of a file, which are in a list or are computed from
- * extents.  For these extents, e4l_check_clusters() must return 0.  A walk over
- * extents avoids the memory for a list of millions of fragments.
+ * extents.  For the extents, e4l_check_clusters() must return 0.  A walk over
+ * extents needs no memory for a list of fragments.
  */
 struct e4l_walk {
 	const struct e4l_fragment *v, *end;
@@ -97,18 +97,18 @@ struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
 
 /*
- * @n clusters from logical cluster @lc on, which move from the physical
- * clusters from @from on to those from @to on.  If @from is equal to @to, the
- * clusters do not move.
+ * A move of @n clusters, from logical cluster @lc on, from physical cluster
+ * @from to physical cluster @to.  If @from is equal to @to, the clusters do not
+ * move.
  */
 struct e4l_shift {
 	uint64_t lc, from, to, n;
 };
 
 /*
- * Pairs each remaining cluster of @old with the cluster at the same position of
- * @new, until @old or @new ends.  Calls @fn for each run of pairs that is
- * contiguous in @old and in @new.
+ * Pairs the first remaining cluster of the walk @old with the first cluster of
+ * @new, and so on, until @old or @new ends.  Calls @fn for each run of pairs
+ * that is contiguous in @old and in @new.
  */
 errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,

@@ -4,8 +4,8 @@
  *
  * A pipeline reads the block bitmaps.  Each job has consecutive groups, because
  * flex_bg places the bitmaps of consecutive groups next to each other.  Jobs
- * finish in the order of groups, so that a free extent that continues in the
- * next group is reported once.
+ * finish in the order of groups.  A free extent that continues in the next
+ * group is reported once.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,10 +19,13 @@
 #include "e4layout/format/own_blocks.h"
 
 #define JOB_BYTES (256u << 10)	/* size of the bitmaps of a job */
-/* how often a bitmap with a wrong checksum is read again */
+/* maximum number of times to read a bitmap with a wrong checksum again */
 #define TRIES	8
 
-/* Bitmap or inode-table blocks in a group without an initialized bitmap. */
+/*
+ * Blocks of bitmaps or inode tables in a group whose block bitmap is not
+ * initialized.
+ */
 struct stray {
 	blk64_t blk;
 	blk64_t count;
@@ -36,7 +39,7 @@ struct free_space {
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
 	/*
-	 * last free extent, not reported because it may continue; len 0: none
+	 * last free extent, which may continue in the next group; len 0: none
 	 */
 	struct e4l_block_run run;
 	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
@@ -64,7 +67,7 @@ static bool has_no_bitmap(ext2_filsys fs, dgrp_t group)
 	       ext2fs_group_desc_csum_verify(fs, group);
 }
 
-/* Of the @count blocks from @blk on, marks the blocks in @group as in use. */
+/* Marks the part of [@blk, @blk + @count) that is in @group as in use. */
 static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		      blk64_t count)
 {
@@ -115,8 +118,8 @@ static void compute_bitmap(const struct free_space *s, dgrp_t group,
 }
 
 /*
- * Of the @count blocks from @blk on, records the blocks in groups without an
- * initialized bitmap.
+ * Records the parts of [@blk, @blk + @count) in groups whose block bitmap is
+ * not initialized.
  */
 static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 			       blk64_t count)
@@ -249,8 +252,7 @@ static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 
 /*
  * If the checksum of a bitmap is wrong, reads the descriptor and the bitmap
- * again, because on a mounted filesystem, the bitmap can be newer than the
- * descriptor.
+ * again.  On a mounted filesystem, the bitmap can be newer than the descriptor.
  */
 static void read_again(struct job *job, unsigned int i)
 {
@@ -275,7 +277,7 @@ static errcode_t free_space_work(void *arg, void *priv)
 	unsigned int i;
 	size_t n = 0;
 
-	/* groups whose bitmap cannot be read count as full */
+	/* a group whose bitmap cannot be read counts as full */
 	memset(job->bitmaps, 0xFF, (size_t)job->n * fs->blocksize);
 	for (i = 0; i < job->n; i++) {
 		blk = ext2fs_block_bitmap_loc(fs, job->group + i);
@@ -299,8 +301,8 @@ static errcode_t free_space_work(void *arg, void *priv)
 /* --------------------------------------------------------------------- runs */
 
 /*
- * Returns the first bit from @bit on that has @value, or @limit if there is
- * none.
+ * Returns the first bit of [@bit, @limit) that has @value, or @limit if no bit
+ * has @value.
  */
 static uint32_t find_bit(const uint64_t *map, uint32_t bit, uint32_t limit,
 			 bool value)
@@ -342,8 +344,8 @@ static errcode_t add_run(struct free_space *s, blk64_t pblk, blk64_t len)
 }
 
 /*
- * Reports the free extents of a group.  The last cluster of the group may be
- * incomplete.
+ * Reports the free extents of @group.  The last cluster of the filesystem may
+ * be incomplete.
  */
 static errcode_t emit_group(struct free_space *s, dgrp_t group,
 			    const uint64_t *map)
@@ -461,7 +463,7 @@ errcode_t e4l_free_space(struct e4l *e,
 	if (!err)
 		err = end_run(&s);
 	free(s.strays);
-	/* do not replace a detail that a callback has set */
+	/* if a callback has set a failure detail, keep it */
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "reading the block bitmaps", 0, 0);
 	return err;

@@ -5,7 +5,7 @@
 
 #include <e4layout/free_space.h>
 
-/* Counts a free extent of @len blocks, which must not be 0, in @h. */
+/* Adds a free extent of @len blocks to @h.  @len must not be 0. */
 void e4l_free_histogram_add(struct e4l_free_histogram *h, uint64_t len);
 
 #endif

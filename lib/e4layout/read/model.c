@@ -4,9 +4,9 @@
  *
  *  1. load the names of all inodes, if the caller wants a path for each file;
  *  2. scan: score each file and add up the scores; collect directories, and
- *     read them when enough are collected;
- *  3. read the directories that step 2 has not read yet, for locality and for
- *     the names of the worst files; find the paths of the worst files;
+ *     read the collected directories in batches;
+ *  3. read the remaining directories, for locality and for the names of the
+ *     worst files; find the paths of the worst files;
  *  4. read the free space.
  */
 #include "config.h"
@@ -24,11 +24,11 @@ struct build {
 	const struct e4l_model_options *opt;
 	struct e4l_model *m;
 	struct e4l_dirs *dirs;
-	/* created in step 1 or, without paths of all files, in step 3 */
+	/* created in step 1 or step 3 */
 	struct e4l_names *names;
 	struct e4l_scorer scorer;	/* scorer of the current file */
 	bool damaged;			/* the current file is damaged */
-	/* directory entries were read before the worst files were known */
+	/* entries were read before the worst files were known */
 	bool entries_missed;
 };
 
@@ -64,7 +64,7 @@ static uint64_t badness(const struct build *b, const struct e4l_file_score *s,
 	return s->extents - s->ideal_extents;
 }
 
-/* Returns whether @x is worse than @y. */
+/* Returns whether the layout of @x is worse than the layout of @y. */
 static bool worse(const struct build *b, const struct e4l_worst_file *x,
 		  const struct e4l_worst_file *y)
 {
@@ -75,8 +75,9 @@ static bool worse(const struct build *b, const struct e4l_worst_file *x,
 }
 
 /*
- * Restores the heap of the first @n files by moving the file at index @i down.
- * No file is worse than its children, so that the least bad file is at the top.
+ * Restores the heap of the first @n worst files by moving the file at index @i
+ * down.  In the heap, no file is worse than its children: the least bad file is
+ * at the top.
  */
 static void sink(const struct build *b, size_t i, size_t n)
 {
@@ -106,9 +107,9 @@ static void rise(const struct build *b, size_t i)
 }
 
 /*
- * Adds a file to the heap if it is one of the worst so far.  Because files come
- * in ascending order of inode numbers, of equally bad files, the one with the
- * smallest inode number is kept.
+ * Adds a file to the heap if the file is one of the worst files so far.  Files
+ * come in ascending order of inode numbers.  Therefore, of equally bad files,
+ * the heap keeps the files with the smallest inode numbers.
  */
 static errcode_t offer(struct build *b, const struct e4l_piece *p,
 		       const struct e4l_file_score *score)
@@ -296,8 +297,8 @@ static bool wants_entry(const struct e4l_dirent *entry, void *priv)
 }
 
 /*
- * If the worst files are known, adds the entry to the names.  Otherwise,
- * records that an entry was missed.
+ * If the worst files are known, adds the entry to the names.  If the worst
+ * files are not yet known, records that an entry was missed.
  */
 static errcode_t add_entry(const struct e4l_dirent *entry, void *priv)
 {
@@ -345,9 +346,9 @@ static errcode_t put_paths(struct build *b)
 
 /*
  * Reads the remaining directories, for locality and for the names of the worst
- * files.  If names are still missing, their directories were read before the
- * worst files were known, or are not in opt->only: reads all directories again,
- * for names only.
+ * files.  A name is missing if its directory was read before the worst files
+ * were known, or is not in opt->only.  If names are missing, reads all
+ * directories again, for names only.
  */
 static errcode_t finish_dirs(struct build *b)
 {
@@ -391,7 +392,7 @@ static errcode_t scan_files(struct build *b)
 
 /* ------------------------------------------------------------------- groups */
 
-/* Returns the number of unused inodes of a group that e2fsck has to scan. */
+/* Returns the number of unused inodes of @group that e2fsck must scan. */
 static uint32_t unused_read(ext2_filsys fs, dgrp_t group)
 {
 	uint32_t unused = 0, free_inodes = ext2fs_bg_free_inodes_count(fs,

@@ -3,10 +3,9 @@
  * names: converts inodes to paths, and paths to inodes.
  *
  * Each name is stored with the inode number of its directory.  If only some
- * inodes are wanted, the names of the directories on their paths are found
- * level by level, from the wanted inodes up to the root.  For each directory
- * without a name, a level reads "..", and searches the parent directory for the
- * name.
+ * inodes are wanted, the names of their parent directories are found level by
+ * level, up to the root.  To find the name of a directory, read ".." of the
+ * directory, and search the parent directory for the name.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,17 +17,17 @@
 #include "dirs.h"
 
 /*
- * A path has at most PATH_MAX bytes, and each component, with its '/', has at
- * least two.
+ * A path has at most PATH_MAX (4096) bytes, and a component has at least two
+ * bytes, including the '/'.
  */
 #define MAX_LEVELS 2048
 #define MAX_PATH_BYTES (MAX_LEVELS * (EXT2_NAME_LEN + 1) + 1)
 
 struct name {
 	ext2_ino_t ino, parent;
-	uint64_t offset : 54;		/* offset in the text */
+	uint64_t offset : 54;		/* offset of the name in text */
 	uint64_t on_path : 1;
-	uint64_t lost : 1;	/* the parents do not lead to the root */
+	uint64_t lost : 1;	/* no path leads from the root to the inode */
 	uint64_t len : 8;
 };
 
@@ -51,11 +50,11 @@ struct e4l_names {
 	size_t text_len, text_max;
 	bool all;
 	struct ino_vec wanted;	/* inodes whose names are wanted, sorted */
-	/* filter: for each wanted inode, bit (inode number % 4096) is set */
+	/* bitmap: for each wanted inode, bit (inode number % 4096) is set */
 	uint64_t sieve[64];
 	struct ino_vec parents;	/* parents of directories without a name */
-	size_t next; /* index after the name that find_next() returned last */
-	/* the path that e4l_names_path() returned last, and its components */
+	size_t next; /* index after the last result of find_next() */
+	/* the last result of e4l_names_path(), and its components */
 	char *path;
 	struct level level[MAX_LEVELS];
 	unsigned int depth;
@@ -81,8 +80,8 @@ static void sort_unique(struct ino_vec *vec)
 }
 
 /*
- * Returns whether the name of @ino is wanted.  The filter rejects most other
- * inodes without a binary search.
+ * Returns whether the name of @ino is wanted.  The bitmap names->sieve rejects
+ * most unwanted inodes without a binary search.
  */
 static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 {
@@ -109,14 +108,14 @@ static int name_cmp(const void *a, const void *b, void *arg)
 	return cmp ? cmp : (int)x->len - (int)y->len;
 }
 
-/* Removes the last components of the path until @depth remain. */
+/* Removes the last components of the path until @depth components remain. */
 static void leave(struct e4l_names *names, unsigned int depth)
 {
 	while (names->depth > depth)
 		names->names[names->level[--names->depth].name].on_path = false;
 }
 
-/* Sorts the names, and keeps only the first name of each inode. */
+/* Sorts the names by inode, and keeps only the first name of each inode. */
 static void sort_names(struct e4l_names *names)
 {
 	size_t i, n = 0;
@@ -241,9 +240,9 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
 }
 
 /*
- * Finds names for the directories of the names found so far.  Sets *@more to
- * false if all these directories have names, or if none of the missing names
- * was found, as can happen in a damaged filesystem.
+ * Finds the names of the parent directories of the named inodes.  Sets *@more
+ * to false if all parent directories have names, or if no missing name was
+ * found.  In a damaged filesystem, a name can be missing.
  */
 static errcode_t resolve_level(struct e4l_names *names, bool *more)
 {
@@ -328,8 +327,9 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 }
 
 /*
- * Returns the name of the directory of @name, or NULL if that directory has no
- * name.  Tries the last two components of the current path first.
+ * Returns the name of the directory that contains @name, or NULL if the
+ * directory has no name.  Tries the last two components of the current path
+ * first.
  */
 static struct name *parent_of(const struct e4l_names *names,
 			      const struct name *name)
@@ -369,10 +369,10 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * Marks the @n names in @up as lost if they do not lead to the root.  up[i + 1]
- * is the name of the directory of up[i], and @next is the name of the directory
- * of the last one.  The names are lost if @next is NULL (that directory has no
- * name) or one of @up (a loop of directories in a damaged filesystem).
+ * @up has @n names; up[i + 1] is the name of the directory that contains up[i].
+ * @next is the name of the directory that contains the last name.  Marks all
+ * names in @up as lost if @next is NULL (no name was found) or is in @up (a
+ * loop in a damaged filesystem).
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)
@@ -387,9 +387,10 @@ static void note_lost(struct name *const *up, unsigned int n,
 }
 
 /*
- * The wanted path often begins like the current path.  Therefore, follow the
- * parents of @ino up to a component of the current path or to the root, and
- * then append the names to this component.
+ * The path of @ino often begins like the current path.  Therefore, follow the
+ * parents of @ino up to a component of the current path or to the root.  After
+ * the search, remove the components below the found one, and append the names
+ * of the followed parents and of @ino.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -440,8 +441,8 @@ struct lookup {
 	const char *name;
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
-	bool is_dir;	/* the inode is a directory, because it has entries */
-	/* the first damage found; if why is 0, no damage was found */
+	bool is_dir;	/* ino is a directory, because it has entries */
+	/* first damage; if damage.why is 0, no damage was found */
 	struct e4l_damage damage;
 };
 
@@ -465,8 +466,8 @@ static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
 }
 
 /*
- * Sets the failure detail, and returns the reason why the name was not found in
- * @ino.
+ * Sets the failure detail, and returns the reason why the lookup @l of a name
+ * in directory @ino has failed.
  */
 static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			     ext2_ino_t ino)
@@ -515,8 +516,8 @@ struct subtree {
 };
 
 /*
- * Marks the inode of an entry as found.  If the inode was not yet marked and
- * may be a directory, adds it to the next level.
+ * Marks the inode of an entry as found.  Adds an inode that was not yet marked
+ * and may be a directory to the next level.
  */
 static errcode_t descend(const struct e4l_dirent *entry, void *priv)
 {

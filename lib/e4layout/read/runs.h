@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runs: contiguous blocks of one state.  A long run consists of several
- * extents.  Does no I/O.
+ * runs: contiguous blocks of a file that are all written or all unwritten.  A
+ * long run has several extents.  Does no I/O.
  */
 #ifndef E4L_RUNS_H
 #define E4L_RUNS_H
 
 #include <e4layout/extents.h>
 
-/* Blocks of one state that are contiguous in the file and on disk. */
+/*
+ * Blocks that are contiguous in the file and on disk, and are all written or
+ * all unwritten.
+ */
 struct e4l_state_run {
 	uint64_t lblk, len;
 	blk64_t pblk;
@@ -31,14 +34,15 @@ static inline bool e4l_runs_touch(const struct e4l_state_run *a,
 }
 
 /*
- * Divides a run into as few extents as possible and returns their number.
- * Unless @out is NULL, writes the extents to @out.
+ * Divides a run into as few extents as possible and returns the number of
+ * extents.  If @out is not NULL, writes the extents to @out.
  */
 size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);
 
 /*
- * Merges @n extents into as few extents as possible and returns their number.
- * Unless @out is NULL, writes the extents to @out, which may be @ex.
+ * Merges @n extents into as few extents as possible and returns the number of
+ * merged extents.  If @out is not NULL, writes the merged extents to @out,
+ * which may be @ex.
  */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
@@ -49,13 +53,13 @@ size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 
 /*
- * Returns the number of fragments.  Unless @largest is NULL, sets *@largest to
- * the number of blocks in the largest fragment.
+ * Returns the number of fragments of the @n extents.  If @largest is not NULL,
+ * sets *@largest to the number of blocks in the largest fragment.
  */
 uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 			     uint64_t *largest);
 
-/* Returns the number of fragments beyond one per logical run. */
+/* Returns the number of fragments minus the number of logical runs. */
 uint64_t e4l_count_excess(const struct e4l_extent *ex, size_t n);
 
 #endif

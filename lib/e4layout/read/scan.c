@@ -3,11 +3,11 @@
  * scan: reports every inode in use, in ascending order, with its extents.
  *
  *  1. next(): split the inode tables into chunks, and announce later chunks;
- *  2. work(): read a chunk, verify its inodes and decode them into tokens, then
- *     replace tree blocks by their content: level by level, many at a time, in
- *     disk order, until there are too many tokens;
+ *  2. work(): read a chunk, verify its inodes and decode the inodes into
+ *     tokens.  Replace tree blocks by their content, level by level, with many
+ *     reads in disk order, until the number of tokens is large;
  *  3. done(): report the tokens as pieces, in order, and read the remaining
- *     tree blocks, so that no file has to fit in memory.
+ *     tree blocks.  Memory need not hold all extents of a file.
  */
 #include "config.h"
 #include <errno.h>
@@ -22,8 +22,8 @@
 #define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
 #define AHEAD_CHUNKS	16		/* number of announced chunks */
 /*
- * A test compiles this file with SCAN_LIMITS and small values, to reach code
- * that otherwise only huge files reach.
+ * A test defines SCAN_LIMITS and small values, to run code that otherwise runs
+ * for huge files only.
  */
 #ifndef SCAN_LIMITS
 /* maximum bytes of tree blocks read at once */
@@ -34,8 +34,8 @@
 #define PIECE_TREE	(4u << 10)
 #endif
 /*
- * The largest gap of unwanted inodes that is read, unless gap_bytes of the
- * device is larger.
+ * The largest gap of unwanted inodes that is read, if the gap_bytes of the
+ * device are not larger.
  */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
@@ -46,10 +46,10 @@
 struct chunk {
 	dgrp_t group;
 	uint32_t first;	/* index of the first inode, from 0 in the group */
-	uint32_t inodes; /* number of inodes; 0: the chunk only reports @why */
+	uint32_t inodes; /* number of inodes; 0: report @why only */
 	blk64_t blk;
 	unsigned int blocks;
-	errcode_t why;		/* error of the group descriptor, or 0 */
+	errcode_t why;		/* error of the group descriptor; 0: none */
 };
 
 struct chunk_iter {
@@ -66,7 +66,7 @@ struct scan {
 	void *priv;
 	struct chunk_iter reading, announced;
 	dgrp_t end;	/* group after the last scanned group; 0: all groups */
-	/* number of announced chunks that are not yet read */
+	/* number of announced and unread chunks */
 	unsigned int ahead;
 	unsigned int inode_bytes, inodes_per_block;
 	atomic_ullong tree_blocks;	/* number of tree blocks read */
@@ -86,11 +86,11 @@ struct node {
 };
 
 /*
- * The tokens of a job consist of a list of inodes and one list for the content
- * of each tree block that was read.  TOKEN_END ends each list.  The argument of
- * a TOKEN_TREE is the index of the list of the block.  After flatten(), the
- * argument is 0, and the content follows the token.  A walk visits all tokens
- * in logical order.
+ * A walk visits all tokens of a job in logical order.  The tokens are in a list
+ * for the inodes and in one list for each tree block that was read.  TOKEN_END
+ * ends each list.  The argument of a TOKEN_TREE is the index of the list of its
+ * tree block.  After flatten(), the argument of a TOKEN_TREE is 0, and the
+ * content of the tree block follows the token.
  */
 struct walk {
 	/* index of the next token, for each list on the path */
@@ -110,7 +110,8 @@ struct job {
 	struct node *nodes;
 	size_t max_nodes;
 	/*
-	 * position before the first unread tree block, and inode of that block
+	 * position of the first unread tree block, and the inode that owns this
+	 * block
 	 */
 	struct walk resolved;
 	struct e4l_token inode;
@@ -150,7 +151,7 @@ static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 
 /*
  * Returns the index of the first wanted inode in @group from @index on, or
- * @limit if there is none.
+ * @limit if no inode before @limit is wanted.
  */
 static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 			    uint32_t limit)
@@ -167,8 +168,8 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 }
 
 /*
- * Marks the wanted inodes from @first on.  Returns the index after the last
- * wanted inode before a large gap.  @wanted may be NULL.
+ * Marks the wanted inodes from @first up to a large gap in @wanted, which may
+ * be NULL.  Returns the index after the last wanted inode before the gap.
  */
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 			    uint32_t limit, uint32_t base, uint8_t *wanted)
@@ -275,10 +276,10 @@ static bool push_damage(struct job *job, blk64_t blk, errcode_t why)
 }
 
 /*
- * In the token at the start of an inode, lblk is the inode number, pblk the
- * offset of the inode in the chunk, level the depth, and arg the kind of map.
- * If the inode cannot be decoded, pblk is NO_INODE, and only TOKEN_DAMAGE
- * follows.
+ * A TOKEN_INODE starts an inode.  lblk is the inode number, and pblk is the
+ * offset of the inode in the chunk.  level is the depth of the map, and arg is
+ * the kind of map.  If the inode cannot be decoded, pblk is NO_INODE, and only
+ * TOKEN_DAMAGE follows.
  */
 #define NO_INODE 0xFFFFFFFFu
 
@@ -415,7 +416,8 @@ static errcode_t read_chunk(struct job *job)
 
 /*
  * Returns the next token of a walk, or NULL at the end.  After the token of a
- * tree block, returns the tokens of the content of the block.
+ * tree block, the walk continues with the tokens of the content of the tree
+ * block.
  */
 static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 {
@@ -461,8 +463,9 @@ static uint32_t inode_seed(const struct job *job,
 }
 
 /*
- * Collects the next tree blocks to read in job->wants, and returns their
- * number.  If there are any, moves job->resolved to the first one.
+ * Collects the next unread tree blocks in job->wants, and returns the number of
+ * these blocks.  If the number is not 0, moves job->resolved to the first
+ * unread tree block.
  */
 static size_t collect_nodes(struct job *job)
 {
@@ -476,7 +479,7 @@ static size_t collect_nodes(struct job *job)
 			inode = *t;
 			seed = inode_seed(job, &inode);
 		} else if (t->kind == TOKEN_TREE && t->arg && !t->level) {
-			/* skip the list, which has only data extents */
+			/* skip a list that has only data extents */
 			w.depth--;
 		}
 		if (t->kind != TOKEN_NODE)
@@ -541,7 +544,10 @@ static void visit_node(const struct e4l_want *want, const void *block,
 	}
 }
 
-/* Reads the next tree blocks.  Sets *@more to false if there are none. */
+/*
+ * Reads the next tree blocks.  Sets *@more to false if all tree blocks were
+ * read.
+ */
 static errcode_t resolve_nodes(struct job *job, bool *more)
 {
 	size_t n = collect_nodes(job);
@@ -671,8 +677,8 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
 }
 
 /*
- * Prefetches an inode some tokens before its use, because inodes are often in
- * the cache of another processor.
+ * Prefetches an inode before its use, because inodes are often in the cache of
+ * another processor.
  */
 static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 {
@@ -702,10 +708,7 @@ static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 	return err;
 }
 
-/*
- * Copies the tokens that are not yet reported into one list, and drops the
- * others.
- */
+/* Copies the unreported tokens into one list, and drops all other tokens. */
 static errcode_t flatten(struct job *job, struct walk *w)
 {
 	struct e4l_token_vec old = job->tokens;
@@ -847,7 +850,7 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
 				ino, 0);
 	group = ext2fs_group_of_ino(e->fs, ino);
-	/* an rbtree needs little memory; a bit array can need 512 MiB */
+	/* a red-black tree needs little memory; a bit array can need 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
 	e->fs->default_bitmap_type = type;

@@ -7,10 +7,10 @@
 #include "e4layout/format/extent_tree.h"
 
 /*
- * Callbacks for each inode and tree block that a scan reads, called before the
- * scan decodes the inode or block.  Several threads can call them at the same
- * time, in any order.  The scan does not verify the checksums of inodes and
- * tree blocks and the depth of tree blocks; the callbacks must do so.
+ * Callbacks for each inode and tree block, called before the scan decodes the
+ * inode or block.  Several threads can call these callbacks at the same time,
+ * in any order.  The callbacks must verify the checksums of inodes and tree
+ * blocks, and the depth of tree blocks, because the scan does not.
  */
 struct e4l_scan_look {
 	/*
@@ -18,12 +18,12 @@ struct e4l_scan_look {
 	 * use, including free inodes.  @raw is the inode as on disk, @inode is
 	 * the inode in host byte order; each has s_inode_size bytes.  @blk is
 	 * the block that contains the inode.  Returns false to skip the inode.
-	 * May change *@map.
+	 * The callback may change *@map.
 	 */
 	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
 		      const struct ext2_inode_large *inode, enum e4l_map *map,
 		      void *priv);
-	/* Called for each tree block that could be read. */
+	/* Called for each tree block, except unreadable ones. */
 	void (*node)(ext2_ino_t ino, const struct ext2_inode_large *inode,
 		     const struct e4l_node_pos *pos, bool indirect,
 		     const void *block, void *priv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * score: scores the layout of a file, in the terms of e4layout, filefrag,
- * e4defrag and e2fsck.  Does no I/O.
+ * score: counts extents and fragments of a file as e4layout, filefrag, e4defrag
+ * and e2fsck do.  Does no I/O.
  */
 #include "config.h"
 #include <e4layout/score.h>
@@ -22,8 +22,8 @@ static uint32_t max_len(bool unwritten)
 }
 
 /*
- * Counts the next @len blocks of the file like e2fsck.  If the first one,
- * @pblk, does not follow the previous block, sets s->discontiguous.
+ * Counts the next @len blocks of the file, from @pblk on, like e2fsck.  Sets
+ * s->discontiguous if @pblk does not follow the previous block.
  */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 {
@@ -33,9 +33,9 @@ static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 }
 
 /*
- * Returns whether filefrag counts @last and @x as one extent.  If there is a
- * hole between them, filefrag does so if there is no gap on the disk, or a gap
- * as long as the hole.
+ * Returns whether filefrag counts the adjacent extents @last and @x as one
+ * extent.  If the file has a hole between the extents, filefrag accepts no gap
+ * on the disk, or a gap as long as the hole.
  */
 static bool filefrag_expects(const struct e4l_extent *last,
 			     const struct e4l_extent *x)
@@ -45,8 +45,8 @@ static bool filefrag_expects(const struct e4l_extent *last,
 }
 
 /*
- * Ends a run of blocks of one state that is contiguous in the file, and counts
- * its ideal extents.  Avoids a division for short runs.
+ * Ends the current run, which has one state and is contiguous in the file, and
+ * counts the ideal extents of the run.  Short runs need no division.
  */
 static void end_state_run(struct e4l_scorer *s)
 {
@@ -60,8 +60,8 @@ static void end_state_run(struct e4l_scorer *s)
 }
 
 /*
- * Counts two adjacent extents of a fragment as a split, if they differ in
- * state, or as mergeable, if they fit in one extent.
+ * Counts the adjacent extents @last and @x of one fragment: as a split if the
+ * states differ, as mergeable if the blocks fit in one extent.
  */
 static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
 			const struct e4l_extent *x)
@@ -104,9 +104,9 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * Counts the range @x of an indirect map like e2fsck: each map block comes
- * directly before the first data block that it maps, even inside the range.
- * *@t is the index of the first map block that is not yet counted.
+ * Counts the range @x of an indirect map like e2fsck, which counts each map
+ * block before the first data block that it maps.  A map block can be counted
+ * inside @x.  *@t is the index of the first uncounted map block.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
 			    struct e4l_extent x, size_t *t)
@@ -148,8 +148,8 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece)
 
 /*
  * Returns the number of clusters that e2fsck counts for an inode, including
- * tree blocks and extended attributes.  Computes it from i_blocks, because
- * e2fsck reports a different i_blocks as an error.
+ * tree blocks and extended attributes.  In a sound filesystem, i_blocks has
+ * this number.
  */
 static uint64_t inode_clusters(const struct ext2_inode_large *inode,
 			       ext2_filsys fs)

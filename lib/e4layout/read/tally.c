@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tally: counts the locality of directories.  A directory of one block is
- * counted when the block is parsed.  For larger directories, pairs of directory
- * and inode are collected, sorted, and counted at the end of the round.  For a
- * huge directory, a bitmap of inodes is used instead of pairs.
+ * tally: counts the locality of directories.  The locality of a directory of
+ * one block is counted when the block is parsed.  For larger directories, pairs
+ * of directory and inode are collected, sorted, and counted at the end of the
+ * round.  For a huge directory, a bitmap of inodes replaces the pairs.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,10 +17,14 @@
 
 /*
  * The maximum total size of the directories with two or more blocks in a round.
- * A larger directory is huge, and has a round of its own.
+ * A directory that is larger than ROUND_BYTES is huge, and has a round of its
+ * own.
  */
 #define ROUND_BYTES	(8u << 20)
-/* inode-table blocks allowed in addition to twice the ideal number */
+/*
+ * in a directory that is not spread, maximum number of inode-table blocks in
+ * addition to twice the ideal number
+ */
 #define SPREAD_BLOCKS	4
 
 static bool get_bit(const uint8_t *bits, ext2_ino_t ino)
@@ -142,7 +146,7 @@ static void note_use(struct e4l_tally_part *part,
 
 /*
  * Reports the entries in a block or in a part of an inline directory.  Adds the
- * inodes of entries that count for locality to part->inos.
+ * inodes that count for locality to part->inos.
  */
 static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 		  blk64_t blk)
@@ -172,8 +176,9 @@ static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 }
 
 /*
- * Counts the inodes found in a block of dirs[@index].  If the directory has
- * only this block, computes the locality; otherwise, adds pairs.
+ * Counts the inodes in a block of dirs[@index].  If the directory has one block
+ * only, computes the locality of the directory.  If the directory has more
+ * blocks, adds pairs of directory and inode.
  */
 static void collect(struct e4l_tally_part *part, uint32_t index)
 {
@@ -239,8 +244,8 @@ void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 }
 
 /*
- * Reports ".." of an inline directory, which has the inode number of the parent
- * instead of an entry.
+ * Reports ".." of an inline directory.  An inline directory has no entry "..",
+ * but stores the inode number of its parent.
  */
 static void hand_dotdot(struct e4l_tally_part *part, ext2_ino_t ino,
 			const struct ext2_inode_large *inode)
@@ -288,7 +293,7 @@ void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 			e4l_count_locality(fs, ino, part->inos, part->n_inos);
 }
 
-/* Adds the pairs of @part to the pairs of the round. */
+/* Adds the pairs of directory and inode in @part to the pairs of the round. */
 static errcode_t keep_pairs(struct e4l_tally *t,
 			    const struct e4l_tally_part *part)
 {
@@ -306,7 +311,7 @@ static errcode_t keep_pairs(struct e4l_tally *t,
 	return 0;
 }
 
-/* Reports the damage and the localities of one part. */
+/* Reports the damage and the localities in @part. */
 static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	errcode_t err = 0;
@@ -321,7 +326,9 @@ static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 	return err;
 }
 
-/* Adds the statistics of the part's blocks to their directories. */
+/*
+ * Adds the statistics of the blocks in @part to the directories of the blocks.
+ */
 static void add_use(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	size_t i;
@@ -349,7 +356,7 @@ errcode_t e4l_part_take(struct e4l_tally_part *part)
 
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t)
 {
-	/* enough also for an inline directory, which has fewer entries */
+	/* an inline directory has fewer entries than a full block */
 	size_t entries = t->e->fs->blocksize / DIR_ENTRY_BYTES;
 
 	part->t = t;
@@ -366,7 +373,9 @@ void e4l_part_release(struct e4l_tally_part *part)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* Sets l->blocks, and what a rebuild of the directory would gain. */
+/*
+ * Sets the members of @l that show what a rebuild of the directory would gain.
+ */
 static void judge_use(const struct e4l_tally *t,
 		      const struct e4l_tally_dir *dir,
 		      struct e4l_dir_locality *l)
@@ -396,7 +405,7 @@ static errcode_t tell_locality(struct e4l_tally *t,
 	return err;
 }
 
-/* After the last block of a huge directory, counts and reports the locality. */
+/* Counts and reports the locality of a huge directory after its last block. */
 static errcode_t count_seen(struct e4l_tally *t,
 			    const struct e4l_tally_dir *dir)
 {
@@ -415,8 +424,8 @@ static errcode_t count_seen(struct e4l_tally *t,
 }
 
 /*
- * Counts and reports the locality of the directories of [@first, @end) that do
- * not have exactly one block.
+ * Counts and reports the locality of directories in [@first, @end), except
+ * directories of one block, which are already counted.
  */
 static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 {
@@ -519,8 +528,8 @@ static errcode_t note_dir(const struct e4l_piece *piece, void *priv)
 }
 
 /*
- * Finds all directories, because without the filetype feature, entries do not
- * show which inodes are directories.
+ * Finds all directories in the inode tables.  Without the filetype feature,
+ * entries do not show which inodes are directories.
  */
 static errcode_t learn_dirs(struct e4l_tally *t)
 {

@@ -5,8 +5,8 @@
  *
  * A batch of directories is read in rounds of consecutive directories.  Several
  * threads parse the blocks of a round in any order, each thread into its own
- * part.  Parts are merged one at a time.  At the end of a round, the locality
- * of its directories is counted.
+ * part.  Parts are merged one at a time.  The locality of directories is
+ * counted at the end of a round.
  */
 #ifndef E4L_TALLY_H
 #define E4L_TALLY_H
@@ -23,13 +23,13 @@ struct e4l_tally_dir {
 	ext2_ino_t ino;
 	uint32_t generation;
 	uint64_t blocks;		/* number of blocks in this batch */
-	/* use.blocks counts the blocks of all batches */
+	/* includes the blocks of earlier batches */
 	struct e4l_dir_use use;
 	bool encrypted;
 	bool has_hashes;	/* entries have hashes after the names */
 	/*
-	 * cannot be rebuilt, because it is damaged, has holes, or has no
-	 * extents
+	 * the directory cannot be rebuilt, because it is damaged, has holes, or
+	 * has no extents
 	 */
 	bool stays;
 	bool begun;	/* the directory began in an earlier batch */
@@ -41,21 +41,20 @@ struct e4l_tally {
 	struct e4l_dirs_ops ops;
 	void *priv;
 	pthread_mutex_t lock;		/* held during callbacks */
-	struct e4l_tally_dir *dirs;	/* the batch */
+	struct e4l_tally_dir *dirs;	/* the directories of the batch */
 	size_t n_dirs;
 	/*
-	 * inode of lost+found; the number that mke2fs uses until an entry with
-	 * the name is found
+	 * inode of lost+found; until an entry "lost+found" is found, the number
+	 * that mke2fs uses
 	 */
 	ext2_ino_t lost_found;
-	/* one bit per inode; used if entries have no file type */
+	/* bitmap of directories; NULL: not needed */
 	uint8_t *is_dir;
-	/* the current round: */
-	/* the round has one directory, which is too large for pairs */
+	/* the current round has one directory, which is too large for pairs */
 	bool huge;
-	uint64_t *pairs;	/* index of the directory << 32 | inode */
+	uint64_t *pairs;	/* (index in dirs) << 32 | inode */
 	size_t n_pairs;
-	uint8_t *seen;	/* inodes in the huge directory; one bit per inode */
+	uint8_t *seen;	/* bitmap of the inodes in a huge directory */
 };
 
 /* The results of one job. */
@@ -67,7 +66,7 @@ struct e4l_tally_part {
 		bool damaged;
 	} blocks[E4L_PART_BLOCKS];
 	size_t n_blocks;
-	/* in a block: the directory's own inode, then those of entries */
+	/* inode of the directory, then inodes of the entries in a block */
 	ext2_ino_t *inos;
 	size_t n_inos;
 	uint64_t *pairs;
@@ -77,20 +76,20 @@ struct e4l_tally_part {
 	struct e4l_damage *damage;
 	size_t n_damage;
 	struct e4l_dir_use *use;	/* statistics of the current block */
-	unsigned int hash_bytes; /* size of the hashes after each name */
+	unsigned int hash_bytes; /* size of the hash after each name */
 	ext2_ino_t lost_found;	/* inode of lost+found; 0: not found */
-	errcode_t err;	/* after an error, no more blocks are parsed */
+	errcode_t err;	/* if not 0, no more blocks are parsed */
 };
 
-/* Initializes @t; @ops and @priv are as for e4l_dirs_new(). */
+/* Initializes @t.  @ops and @priv are described at e4l_dirs_new(). */
 errcode_t e4l_tally_init(struct e4l_tally *t, struct e4l *e,
 			 const struct e4l_dirs_ops *ops, void *priv);
-/* Frees the content of @t, including the batch; a zeroed @t is allowed. */
+/* Frees the content of @t, including the batch.  @t may be zeroed. */
 void e4l_tally_release(struct e4l_tally *t);
 
 /*
  * Adds a directory to the end of the batch, t->dirs.  The caller sets the
- * blocks.
+ * member blocks.
  */
 errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
 			uint32_t generation, uint32_t flags);
@@ -101,14 +100,14 @@ errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
  * e4l_part_block().
  */
 errcode_t e4l_tally_begin(struct e4l_tally *t, size_t first, size_t *n);
-/* Ends a round.  All its parts must have been merged. */
+/* Ends a round.  The caller must have merged all parts of the round. */
 errcode_t e4l_tally_end(struct e4l_tally *t, size_t first, size_t n);
 
 /* Initializes @part, which must be zeroed. */
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t);
 void e4l_part_release(struct e4l_tally_part *part);
 
-/* Empties @part before it gets new blocks. */
+/* Empties @part before the first e4l_part_block() of a job. */
 void e4l_part_begin(struct e4l_tally_part *part);
 
 /*
@@ -124,8 +123,8 @@ void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 		     const struct ext2_inode_large *inode);
 
 /*
- * Merges @part into its tally, and reports damage and localities.  Must not be
- * called by two threads at the same time.
+ * Merges @part into part->t, and reports damage and localities.  Two threads
+ * must not call e4l_part_take() at the same time.
  */
 errcode_t e4l_part_take(struct e4l_tally_part *part);
 

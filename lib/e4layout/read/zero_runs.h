@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * zero_runs: finds unwritten runs of a file that can be merged with adjacent
- * extents if the runs are zeroed.  Does no I/O.
+ * zero_runs: finds unwritten runs that can be merged with adjacent extents
+ * after zeroing.  Does no I/O.
  */
 #ifndef E4L_ZERO_RUNS_H
 #define E4L_ZERO_RUNS_H
@@ -15,17 +15,18 @@ struct e4l_zero_run {
 	uint32_t len;
 	uint8_t gain;	/* number of extents that zeroing saves: 1 or 2 */
 	/*
-	 * the run is contiguous with the previous extent; with the next extent
+	 * before: the run is contiguous with the previous extent; behind: the
+	 * run is contiguous with the next extent
 	 */
 	bool before, behind;
-	bool chosen;			/* to be zeroed */
+	bool chosen;			/* the run will be zeroed */
 };
 
 /*
- * Finds the unwritten runs of @ex whose zeroing saves extents, and appends them
- * to *@runs, in logical order, with @file.  Skips runs of more than @max_blocks
- * blocks, and runs that extend beyond @eof_blk, the first block after the end
- * of the file.
+ * Finds the unwritten runs of @ex whose zeroing saves extents.  Appends the
+ * runs to *@runs, in logical order, with @file as their member file.  Skips
+ * runs of more than @max_blocks blocks, and runs that extend beyond @eof_blk,
+ * the first block after the end of the file.
  */
 errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     uint32_t max_blocks, uint64_t eof_blk,
@@ -33,8 +34,8 @@ errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     size_t *n);
 
 /*
- * Returns the runs of @file and sets *@n_file to their number.  The @n runs
- * must be sorted by file.
+ * Returns the first run of @file and sets *@n_file to the number of runs of
+ * @file.  The @n runs must be sorted by file.
  */
 const struct e4l_zero_run *e4l_zero_of_file(const struct e4l_zero_run *runs,
 					    size_t n, size_t file,
@@ -42,8 +43,8 @@ const struct e4l_zero_run *e4l_zero_of_file(const struct e4l_zero_run *runs,
 
 /*
  * For each chosen run, marks its extents in @ex as written, and adds its blocks
- * to *@zero.  Skips a run without an adjacent extent in @ex, because zeroing it
- * would not save an extent.  Errors: ENOMEM.
+ * to *@zero.  Skips a run without an adjacent extent in @ex, because zeroing
+ * the run would not save an extent.  Errors: ENOMEM.
  */
 errcode_t e4l_zero_apply(struct e4l_extent *ex, size_t n_ex,
 			 const struct e4l_zero_run *runs, size_t n,
