@@ -16,14 +16,14 @@
 #define INODE_CSUM_LO		0x7C
 #define INODE_EXTRA_ISIZE	0x80
 #define INODE_CSUM_HI		0x82
-/* An inode has i_checksum_hi if its i_extra_isize is at least this value. */
+/* minimum i_extra_isize of an inode with i_checksum_hi */
 #define EXTRA_ISIZE_CSUM_HI	4
 
 #ifdef HAVE_ISAL
 /*
  * ISA-L's AVX-512 functions do not clear the upper halves of the vector
- * registers.  Until these are cleared, each SSE instruction of the program
- * costs hundreds of cycles.
+ * registers.  Until the upper halves are cleared, each SSE instruction of the
+ * program costs hundreds of cycles.
  */
 #ifdef __x86_64__
 __attribute__((target("avx"))) static void clear_upper_avx(void)
@@ -63,13 +63,14 @@ uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
 	return e4l_crc32c(fs->csum_seed, le, sizeof(le));
 }
 
-/* s_inode_size is at most the block size; mke2fs allows up to 4096. */
+/* s_inode_size is at most the block size, which is at most 65536 */
 #define MAX_INODE_BYTES 65536
 
 /*
  * The checksum covers the inode number, the generation, and the inode with
- * zeroes in the two checksum fields.  Copies the inode, because one call of
- * e4l_crc32c() for the copy is twice as fast as a call for each part.
+ * zeroes in i_checksum_lo and i_checksum_hi.  Copies the inode, because one
+ * call of e4l_crc32c() for the copy is twice as fast as several calls for parts
+ * of the inode.
  */
 bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * csum: verifies metadata checksums.  Uses ISA-L if available, because the CRC
- * of libext2fs is slower than fast disks.  Functions that verify a checksum
- * return true if the filesystem has no metadata checksums.
+ * csum: verifies metadata checksums.  Uses ISA-L if available, because the
+ * CRC-32C of libext2fs is slower than fast disks.  If the filesystem has no
+ * metadata checksums, functions that verify a checksum return true.
  */
 #ifndef E4L_CSUM_H
 #define E4L_CSUM_H
@@ -10,8 +10,8 @@
 #include "e4layout/base/internal.h"
 
 /*
- * Returns the CRC-32C as in ext4, which inverts neither the initial nor the
- * final value.
+ * Returns the CRC-32C of @len bytes, starting from @crc.  As in ext4, neither
+ * @crc nor the result is inverted.
  */
 uint32_t e4l_crc32c(uint32_t crc, const void *buf, size_t len);
 
@@ -26,8 +26,8 @@ bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw);
 
 /*
  * Verifies the checksum of @block, an extent tree block as on disk.  The caller
- * must have checked that eh_max entries fit in the block.  @seed is from
- * e4l_inode_seed().
+ * must have checked that the block has space for eh_max entries.  @seed is the
+ * result of e4l_inode_seed() for the owner of the block.
  */
 bool e4l_extent_block_csum_ok(ext2_filsys fs, uint32_t seed,
 			      const void *block);

@@ -34,10 +34,9 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 }
 
 /*
- * Computes an index block's checksum.  Instead of a hash, the first index entry
- * contains two counters: the maximum and the actual number of entries.  Returns
- * the offset of the checksum, or 0 if the counters leave no space for a
- * checksum.
+ * Computes the checksum of an index block.  The first index entry contains the
+ * maximum and the actual number of entries instead of a hash.  Returns the
+ * offset of the checksum, or 0 if the maximum leaves no space for a checksum.
  */
 static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 		      size_t entries, uint32_t *crc)
@@ -68,8 +67,8 @@ static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 	size_t entries = dx_entries(fs, block);
 
 	/*
-	 * Test for an index block first: if its block was a leaf before, the
-	 * tail of the leaf can remain at the end of the block.
+	 * Test for an index block first, because an index block can end with
+	 * the tail of a former leaf.
 	 */
 	if (entries)
 		return dx_csum(fs, seed, block, entries, crc);

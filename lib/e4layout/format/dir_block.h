@@ -25,14 +25,14 @@ void e4l_dir_block_csum_set(ext2_filsys fs, ext2_ino_t dir,
 			    uint32_t generation, void *block);
 
 /*
- * A walk over the directory entries in the @len bytes at @buf.  @off is 0 at
- * the start.
+ * A walk over the directory entries in the @len bytes at @buf.  The caller sets
+ * @off to 0.
  */
 struct e4l_dir_walk {
 	ext2_filsys fs;
 	ext2_ino_t dir;
 	bool encrypted;
-	bool has_dots;		/* "." and ".." are valid in these bytes */
+	bool has_dots;		/* "." and ".." are valid entries */
 	const char *buf;
 	size_t len, off;
 };
@@ -41,8 +41,8 @@ enum e4l_dir_step {
 	DIR_END,
 	DIR_ENTRY,		/* *@entry is set */
 	/*
-	 * An entry is invalid.  If the length of the entry is invalid, all
-	 * remaining bytes are skipped.  The walk may continue.
+	 * An entry is invalid.  If the length of the entry is invalid, the walk
+	 * skips all remaining bytes.  The caller may continue the walk.
 	 */
 	DIR_BAD,
 };
@@ -56,8 +56,8 @@ bool e4l_dirent_is_dotdot(const struct e4l_dirent *entry);
 
 /*
  * Returns the value of the attribute system.data of @inode, which contains the
- * second part of an inline directory.  @bytes is the size of @inode.  Returns
- * NULL and sets *@len to 0 if @inode has no such attribute.
+ * second part of an inline directory.  @bytes is the size of @inode.  If @inode
+ * has no attribute system.data, returns NULL and sets *@len to 0.
  */
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len);

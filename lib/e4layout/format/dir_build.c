@@ -59,8 +59,8 @@ bool e4l_dir_fits_block(const struct e4l_dir_builder *b)
 }
 
 /*
- * Divides the entries into leaves of at most @room bytes.  In the first leaf,
- * @used bytes are reserved for "." and "..".
+ * Divides the entries into leaves of at most @room bytes.  Reserves @used bytes
+ * of the first leaf for "." and "..".
  */
 static errcode_t cut_leaves(const struct e4l_dir_builder *b, unsigned int used,
 			    unsigned int room, struct e4l_dir_shape *s)
@@ -130,8 +130,8 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 /* ------------------------------------------------------------------ entries */
 
 /*
- * Encodes a length like ext4_rec_len_to_disk() in Linux, because a length of
- * 65536 or more does not fit in 16 bits.
+ * Encodes the length of an entry like ext4_rec_len_to_disk() in Linux.  A
+ * length of 65536 does not fit in 16 bits.
  */
 static uint16_t coded_len(const struct e4l_dir_builder *b, unsigned int len)
 {
@@ -160,7 +160,9 @@ static void put_unused(const struct e4l_dir_builder *b, char *at,
 	put_entry(b, at, &(struct e4l_new_dirent){ .name = "" }, rec_len);
 }
 
-/* Writes the hashes after the name and its padding to a multiple of 4 bytes. */
+/*
+ * Writes the hashes after the name, which is padded to a multiple of 4 bytes.
+ */
 static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 {
 	uint32_t hashes[2] = { ext2fs_cpu_to_le32(entry->hash),
@@ -170,9 +172,10 @@ static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 }
 
 /*
- * Writes the entries [from, to) at offset @used of @buf.  @last is the offset
- * of the last entry already in @buf, or -1 if @buf has no entry.  Extends the
- * last entry to @end; if there is no entry at all, writes an unused entry.
+ * Writes the entries [from, to) at offset @used of @buf, and extends the last
+ * entry to offset @end.  @last is the offset of the last entry already in @buf,
+ * or -1 if @buf has no entry.  If @buf still has no entry, writes an unused
+ * entry up to @end.
  */
 static void put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			uint32_t to, char *buf, unsigned int used, int last,
@@ -202,7 +205,7 @@ void e4l_dir_put_entries(const struct e4l_dir_builder *b, uint32_t from,
 	put_entries(b, from, to, buf, 0, -1, end);
 }
 
-/* Writes "." and ".."; ".." extends to @end. */
+/* Writes "." and "..", and extends ".." to offset @end. */
 static void put_dots(const struct e4l_dir_builder *b, char *buf,
 		     unsigned int end)
 {
@@ -238,13 +241,13 @@ static void put_dx(struct ext2_dx_entry *e, uint32_t i, uint32_t hash,
 		   uint32_t block)
 {
 	e[i].block = ext2fs_cpu_to_le32(block);
-	if (i)		/* the first entry has counters instead of a hash */
+	if (i)		/* the first entry has no hash */
 		e[i].hash = ext2fs_cpu_to_le32(hash);
 }
 
 /*
- * Returns the first hash of a leaf.  Sets the lowest bit if the previous leaf
- * ends with the same hash.
+ * Returns the first hash of a leaf for the index.  If the last hash of the
+ * previous leaf is equal, sets the lowest bit of the result.
  */
 static uint32_t leaf_hash(const struct e4l_dir_builder *b,
 			  const struct e4l_dir_shape *s, uint32_t leaf)
@@ -342,7 +345,7 @@ static void put_linear(const struct e4l_dir_builder *b,
 	if (blk) {
 		put_entries(b, from, to, buf, 0, -1, end);
 	} else if (from < to) {
-		/* ".." has its minimum size, because other entries follow */
+		/* do not extend "..": other entries follow */
 		put_dots(b, buf, DIR_DOTS_BYTES);
 		put_entries(b, from, to, buf, DIR_DOTS_BYTES, DIR_ENTRY_BYTES,
 			    end);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * dir_build: builds the blocks of a directory from its entries.  A directory is
- * linear or an htree.  An htree has the root first, then the index blocks,
- * level by level downwards, then the leaves.  The caller must pass the entries
- * of an htree in the order of their hashes.  Formats:
+ * linear or an htree.  The blocks of an htree are the root, the index blocks
+ * from the highest level to the lowest, and the leaves.  The caller must sort
+ * the entries of an htree by hash.  Formats:
  * Documentation/filesystems/ext4/directory.rst in Linux.
  */
 #ifndef E4L_DIR_BUILD_H
@@ -27,15 +27,15 @@ struct e4l_dir_builder {
 	uint32_t generation;
 	uint8_t hash_version;	/* as in the root of the index */
 	/*
-	 * the hashes are stored after each name, because the directory is both
+	 * the hashes of a name are stored after the name: the directory is
 	 * encrypted and casefolded
 	 */
 	bool hashes_on_disk;
-	/* fill level of an htree's leaves, 50 to 100 percent */
+	/* fill level of the leaves of an htree, 50 to 100 */
 	unsigned int fill_percent;
 	/*
 	 * Number of entries except "." and "..".  entry() is called several
-	 * times for each of them.
+	 * times for each entry.
 	 */
 	uint32_t n;
 	void (*entry)(uint32_t i, struct e4l_new_dirent *entry,
@@ -60,11 +60,12 @@ unsigned int e4l_dirent_bytes(const struct e4l_dir_builder *b,
 			      unsigned int name_len);
 
 /*
- * Returns the number of bytes for entries, including "." and "..", in a leaf.
+ * Returns the number of bytes in a leaf that entries can use, including "."
+ * and "..".
  */
 unsigned int e4l_dir_leaf_bytes(ext2_filsys fs);
 
-/* Returns whether all entries fit in one block. */
+/* Returns whether all entries of the directory fit in one block. */
 bool e4l_dir_fits_block(const struct e4l_dir_builder *b);
 
 /*
@@ -83,8 +84,8 @@ errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
 			    struct e4l_dir_shape *shape);
 
 /*
- * Builds block @blk of the directory in @buf, which must be zeroed.  If a
- * linear directory has no block @blk, builds a block without entries.
+ * Builds block @blk of the directory in @buf, which must be zeroed.  If @blk is
+ * beyond the end of a linear directory, builds a block without entries.
  */
 void e4l_dir_put_block(const struct e4l_dir_builder *b,
 		       const struct e4l_dir_shape *shape, uint32_t blk,
@@ -92,8 +93,8 @@ void e4l_dir_put_block(const struct e4l_dir_builder *b,
 
 /*
  * Writes the entries [from, to) to the @end bytes at @buf, which must be
- * zeroed.  Extends the last entry to the end; if there is no entry, writes an
- * unused entry.
+ * zeroed.  Extends the last entry to the end of the bytes.  If @from is equal
+ * to @to, writes an unused entry.
  */
 void e4l_dir_put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			 uint32_t to, char *buf, unsigned int end);

@@ -3,11 +3,12 @@
 #include "dir_use.h"
 #include "format.h"
 
-/* average fill level below which the leaves are sparse */
+/* leaves with a lower average fill level are sparse */
 #define SPARSE_PERCENT	50
 
 /*
- * Returns whether the entries fill at most E4L_DIR_FILL_PERCENT of one block.
+ * Returns whether all entries of the directory fill at most
+ * E4L_DIR_FILL_PERCENT of one block.
  */
 static bool fits_block(const struct e4l_dir_use *u)
 {
@@ -33,9 +34,9 @@ bool e4l_dir_is_sparse(const struct e4l_dir_use *u)
 }
 
 /*
- * Returns the maximum number of leaves of @room bytes for entries of @bytes in
- * total.  A new leaf begins only if an entry does not fit, so that each leaf
- * except the last has more than @room - @longest bytes in use.
+ * Returns the maximum number of leaves of @room bytes for entries with a total
+ * size of @bytes.  A new leaf begins only if an entry does not fit.  Therefore
+ * each leaf except the last has more than @room - @longest bytes in use.
  */
 static uint64_t most_leaves(uint64_t bytes, unsigned int room,
 			    unsigned int longest)

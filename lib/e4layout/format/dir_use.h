@@ -11,12 +11,12 @@
 struct e4l_dir_use {
 	ext2_filsys fs;
 	uint64_t blocks;	/* current number of blocks */
-	uint64_t bytes;		/* size of all entries except "." and ".." */
-	unsigned int longest;	/* size of the longest of these entries */
+	uint64_t bytes;		/* total, except "." and ".." */
+	unsigned int longest;	/* longest entry except "." and ".." */
 	bool indexed;
 };
 
-/* Adds an entry of @bytes, which e4l_dirent_bytes() has returned. */
+/* Adds an entry.  @bytes is the result of e4l_dirent_bytes(). */
 static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 {
 	u->bytes += bytes;
@@ -35,14 +35,14 @@ bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
 /*
- * Returns whether the leaves are less than half full, for example after the
- * removal of many entries.
+ * Returns whether the leaves of a directory are less than half full, for
+ * example after the removal of many entries.
  */
 bool e4l_dir_is_sparse(const struct e4l_dir_use *u);
 
 /*
- * Returns the maximum number of blocks that the rebuilt directory needs, for
- * any order of its entries, or 0 if an index cannot hold the entries.
+ * Returns the maximum number of blocks of the rebuilt directory for any order
+ * of its entries, or 0 if an index cannot hold the entries.
  */
 uint64_t e4l_dir_most_blocks(const struct e4l_dir_use *u);
 

@@ -7,7 +7,7 @@
 #include "csum.h"
 #include "extent_tree.h"
 
-/* The structures on disk, little-endian. */
+/* The structures of an extent tree on disk, little-endian. */
 struct disk_header {
 	uint16_t magic, entries, max, depth;
 	uint32_t generation;
@@ -61,7 +61,7 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			     struct e4l_token_vec *out)
 {
 	const struct bounds bounds = bounds_of(fs);
-	/* first valid logical block; may exceed 2^32 */
+	/* first logical block after the previous entry; can be 2^32 */
 	uint64_t next = pos->first;
 	unsigned int i;
 
@@ -173,8 +173,8 @@ errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 /* ----------------------------------------------------------------- indirect */
 
 /*
- * If the data block is contiguous with the last token after @base, extends that
- * token.  Otherwise, appends a token.
+ * If the data block @pblk is contiguous with the last token after index @base,
+ * extends the last token.  Otherwise, appends a token.
  */
 static bool push_data_block(struct e4l_token_vec *out, size_t base,
 			    blk64_t pblk, uint32_t lblk)

@@ -10,11 +10,12 @@
 #include "format.h"
 
 /*
- * Kinds of tokens.  The content of a node is a list of tokens in logical order.
+ * Kinds of tokens.  A list of tokens in logical order describes the content of
+ * a node.
  */
 enum e4l_token_kind {
 	TOKEN_INODE,		/* used by read/scan.c: start of an inode */
-	TOKEN_WRITTEN,		/* @arg written blocks at @pblk */
+	TOKEN_WRITTEN,		/* @arg written blocks from @pblk on */
 	TOKEN_UNWRITTEN,
 	TOKEN_NODE,		/* an unread tree block */
 	TOKEN_TREE,	/* used by read/scan.c: a tree block that was read */
@@ -24,13 +25,13 @@ enum e4l_token_kind {
 
 struct e4l_token {
 	uint64_t pblk : 48;
-	uint64_t level : 8;	/* level of a tree block; 0 maps data */
+	uint64_t level : 8;	/* level of a tree block; level 0 maps data */
 	uint64_t kind : 8;
 	uint32_t lblk;
 	/*
-	 * For data, the length in blocks; for an unread tree block, the last
-	 * logical block; for damage, the offset from the base of the error
-	 * table.
+	 * TOKEN_WRITTEN and TOKEN_UNWRITTEN: length in blocks; TOKEN_NODE: last
+	 * logical block; TOKEN_DAMAGE: error code minus the base of the error
+	 * table
 	 */
 	uint32_t arg;
 };
@@ -40,7 +41,7 @@ struct e4l_token_vec {
 	size_t n, max;
 };
 
-/* Reserves @n more elements.  Returns false if there is no memory. */
+/* Reserves space for @n more tokens.  Returns false if there is no memory. */
 bool e4l_token_grow(struct e4l_token_vec *vec, size_t n);
 
 /* Appends @token.  Returns false if there is no memory. */
@@ -54,13 +55,13 @@ static inline bool e4l_token_push(struct e4l_token_vec *vec,
 }
 
 /*
- * The position of a node in its tree.  The position determines which content is
- * valid.
+ * The position of a node in its tree.  The position limits the valid content of
+ * the node.
  */
 struct e4l_node_pos {
 	blk64_t blk;		/* 0: the root in the inode */
 	uint32_t seed;		/* from e4l_inode_seed(), if blk is not 0 */
-	unsigned int level;	/* level of the node; 0 maps data */
+	unsigned int level;	/* level of the node; level 0 maps data */
 	/* logical blocks that the node may map, inclusive */
 	uint32_t first, last;
 	bool trusted;		/* do not verify the checksum and the depth */
@@ -69,8 +70,8 @@ struct e4l_node_pos {
 /*
  * Appends the content of the extent node @node of @bytes bytes to @out: extents
  * for a leaf, TOKEN_NODE for an index, and TOKEN_DAMAGE for each invalid entry.
- * Verifies the checksum of a tree block first.  Errors: ENOMEM, or the reason
- * why the whole node is unusable, with @out unchanged.
+ * Verifies the checksum of a tree block first.  Errors, with @out unchanged:
+ * ENOMEM, or the reason why the whole node is unusable.
  */
 errcode_t e4l_decode_extent_node(ext2_filsys fs, const void *node, size_t bytes,
 				 const struct e4l_node_pos *pos,
@@ -86,8 +87,8 @@ errcode_t e4l_decode_indirect(ext2_filsys fs, const uint32_t *entries, size_t n,
 			      struct e4l_token_vec *out);
 
 /*
- * Decode the root in i_block, and set *@depth to the number of levels of tree
- * blocks.
+ * Decode the root @i_block of an extent tree or of an indirect map, and set
+ * *@depth to the number of levels of tree blocks.
  */
 errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 				 unsigned int *depth,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The format is in Documentation/filesystems/ext4/ifork.rst in Linux. */
+/*
+ * Documentation/filesystems/ext4/ifork.rst in Linux describes the format of an
+ * extent tree.
+ */
 #include "config.h"
 #include <string.h>
 #include "csum.h"
 #include "extent_tree_build.h"
 #include "tree_size.h"
 
-/* added to ee_len of an unwritten extent */
+/* ee_len of an unwritten extent is its length plus this number */
 #define UNWRITTEN_BIAS		32768
 
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize)
@@ -71,7 +74,7 @@ static void put_leaf_entry(uint8_t *p, const struct e4l_extent *ex)
 	put_le32(p + 8, ex->pblk);
 }
 
-/* The logical block of an index entry is that of the first entry of @child. */
+/* The index entry gets the first logical block of the node @child. */
 static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 {
 	memcpy(p, child + EXTENT_ENTRY_BYTES, 4);
@@ -80,7 +83,7 @@ static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 	put_le16(p + 10, 0);
 }
 
-/* The elements to which the nodes of one level point. */
+/* The extents or tree blocks to which the nodes of one level point. */
 struct below {
 	uint64_t n;
 	const struct e4l_extent *extents;	/* elements of level 0 */
@@ -90,8 +93,8 @@ struct below {
 };
 
 /*
- * Builds a node.  Its entries, at most @max, point to the elements from @first
- * on.
+ * Builds a node with up to @max entries, which point to the elements of @below
+ * from index @first on.
  */
 static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 		     const struct below *below, uint64_t first)
@@ -111,7 +114,7 @@ static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 	}
 }
 
-/* Builds the @count nodes of @level at @blocks. */
+/* Writes the @count nodes of @level to the buffer @blocks. */
 static void put_level(ext2_filsys fs, uint32_t seed, uint8_t *blocks,
 		      uint64_t count, unsigned int level,
 		      const struct below *below)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * extent_tree_build: builds an extent tree from a list, in as few blocks as
- * possible.  Does no I/O: the caller allocates and writes the blocks.
+ * extent_tree_build: builds an extent tree from a list of extents, in as few
+ * blocks as possible.  Does no I/O: the caller allocates and writes the blocks.
  */
 #ifndef E4L_EXTENT_TREE_BUILD_H
 #define E4L_EXTENT_TREE_BUILD_H
@@ -14,7 +14,7 @@ struct e4l_extent_tree_shape {
 	unsigned int depth;	/* levels of tree blocks */
 	/* number of blocks on level i; level 0 maps data */
 	uint64_t at[EXTENT_MAX_DEPTH];
-	/* sum of all levels, as from e4l_ideal_tree_blocks() */
+	/* number of blocks on all levels */
 	uint64_t blocks;
 };
 
@@ -27,9 +27,10 @@ void e4l_extent_tree_shape(uint64_t extents, uint32_t blocksize,
 
 /*
  * Builds the tree of @n extents, in logical order, for inode @ino of generation
- * @generation.  @pblk has the block numbers of the tree blocks, as many as
- * e4l_extent_tree_shape() requires.  The numbers are used level by level from
- * the highest level on, and in logical order on each level.
+ * @generation.  @pblk has the block numbers of the tree blocks;
+ * e4l_extent_tree_shape() computes how many are needed.  The numbers are used
+ * for the levels from the highest to the lowest, and in logical order on each
+ * level.
  *
  * Writes the root to @root, which has I_BLOCK_BYTES.  Writes the tree blocks
  * with their checksums to @blocks, in the order of @pblk; @blocks must have

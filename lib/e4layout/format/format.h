@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * format: constants of the on-disk format: limits, sizes, offsets, and meanings
- * of fields, for the library and the tools.  No other file defines such
- * constants.  Source: Documentation/filesystems/ext4/ in Linux.
+ * of fields, for the library and the tools.  No other file defines constants of
+ * the on-disk format.  Source: Documentation/filesystems/ext4/ in Linux.
  */
 #ifndef E4L_FORMAT_H
 #define E4L_FORMAT_H
@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ numbers */
 
-/* Numbers on disk are little-endian, and not always aligned. */
+/* Read a little-endian number at an address that need not be aligned. */
 static inline uint16_t get_le16(const void *at)
 {
 	const uint8_t *p = at;
@@ -64,8 +64,8 @@ static inline void put_le64(void *at, uint64_t v)
 /* -------------------------------------------------------------------- files */
 
 /*
- * Block numbers in a file have 32 bits.  The largest number, EXT_MAX_BLOCKS in
- * Linux, is not a valid block number.
+ * Block numbers in a file have 32 bits.  The largest 32-bit number,
+ * EXT_MAX_BLOCKS in Linux, is not a valid block number.
  */
 #define FILE_MAX_BLOCKS		(1ULL << 32)
 #define FILE_LAST_LBLK		0xFFFFFFFEu
@@ -77,10 +77,10 @@ static inline void put_le64(void *at, uint64_t v)
 #define I_BLOCK_BYTES		60
 
 /*
- * Returns whether i_block of @inode, which is in host byte order, is a map.  If
- * the filesystem has the ea_inode feature, i_blocks of a symbolic link can
- * count an EA inode.  Only the size of the link then tells whether the target
- * is in i_block.
+ * Returns whether i_block of @inode, which is in host byte order, is a map.
+ * With the ea_inode feature, i_blocks of a symbolic link can count an EA inode.
+ * Therefore i_size, not i_blocks, shows whether the target of a link is in
+ * i_block.
  */
 static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 {
@@ -91,7 +91,10 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 	       ext2fs_inode_has_valid_blocks2(fs, i);
 }
 
-/* Whether i_extra_isize of a large inode in host byte order covers @field. */
+/*
+ * Whether the large inode @inode, in host byte order, has @field, according to
+ * i_extra_isize.
+ */
 #define E4L_INODE_HAS(inode, field) \
 	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
 	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
@@ -99,11 +102,11 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* ------------------------------------------------------------- extent trees */
 
 #define EXTENT_MAGIC		0xF30A
-/* The size of the header, of a leaf entry, and of an index entry. */
+/* The size of the header of an extent node, and of each entry. */
 #define EXTENT_ENTRY_BYTES	12
 #define EXTENT_EH_MAX		4	/* offset of eh_max in the header */
 #define EXTENT_MAX_DEPTH	5	/* EXT4_MAX_EXTENT_DEPTH in Linux */
-/* maximum number of entries in the root */
+/* maximum number of entries in the root of an extent tree */
 #define EXTENT_ROOT_ENTRIES	4
 
 /* -------------------------------------------------------------- directories */
@@ -115,18 +118,18 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* size of the hashes after a name that is encrypted and casefolded */
 #define DIR_HASH_BYTES		8
 /*
- * The size of the fake entry at the end of a leaf.  Its last 4 bytes are the
- * checksum.
+ * The size of the fake entry at the end of a leaf.  The last 4 bytes of the
+ * fake entry are the checksum.
  */
 #define DIR_TAIL_BYTES		12
 #define DIR_TAIL_TYPE		0xDE	/* file type of the fake entry */
 /* size of the parent's inode number in i_block, before inline entries */
 #define DIR_INLINE_PARENT	4
 
-/* Offsets and sizes in index blocks. */
-#define DX_INFO_AT		24	/* after "." and ".." */
+/* Offsets and sizes in index blocks of directories. */
+#define DX_INFO_AT		24	/* offset after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
-#define DX_ROOT_AT		32	/* entries of the root, after info */
+#define DX_ROOT_AT		32	/* offset of the entries in the root */
 #define DX_NODE_AT		8	/* entries of other index blocks */
 #define DX_ENTRY_BYTES		8
 #define DX_TAIL_BYTES		8	/* size of the tail with the checksum */
@@ -138,7 +141,7 @@ static inline unsigned int dirent_bytes(unsigned int name_len)
 	return (DIRENT_HEAD_BYTES + name_len + 3) & ~3u;
 }
 
-/* An entry as on disk, unverified. */
+/* An unverified directory entry in host byte order. */
 struct dirent_raw {
 	ext2_ino_t ino;		/* 0: not in use */
 	uint32_t rec_len;	/* 0 to 65536 */
@@ -147,13 +150,16 @@ struct dirent_raw {
 	const char *name;
 };
 
-/* Decodes the entry at @at, where DIR_ENTRY_BYTES are readable. */
+/*
+ * Decodes the directory entry at @at, where at least DIR_ENTRY_BYTES bytes are
+ * readable.
+ */
 static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 {
 	const uint8_t *p = at;
 	uint32_t len = get_le16(p + 4);
 
-	/* 65536 does not fit in 16 bits and is stored as 0 or 65535 */
+	/* the length 65536 is stored as 0 or 65535 */
 	if (blocksize >= 65536 && (len == 0 || len == 65535))
 		len = 65536;
 	return (struct dirent_raw) {
@@ -163,10 +169,10 @@ static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 }
 
 /*
- * Converts a hash version as on disk to the version for ext2fs_dirhash2().  For
- * versions up to EXT2_HASH_TEA, the hash depends on whether char is signed.
- * The superblock records the signedness on the machine that first used the
- * filesystem.
+ * Converts a hash version on disk to the hash version for ext2fs_dirhash2().
+ * For versions up to EXT2_HASH_TEA, the hash depends on whether char is signed.
+ * The superblock records whether char was signed on the machine that first used
+ * the filesystem.
  */
 static inline int hash_version_of(const struct ext2_super_block *sb,
 				  int version)

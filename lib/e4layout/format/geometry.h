@@ -20,8 +20,8 @@ struct e4l_geometry {
 	uint32_t inodes_per_block;
 	/*
 	 * Length of a RAID stripe, a multiple of cluster_blocks; 0: no stripe.
-	 * A file that begins on a stripe boundary, and is at least as long as a
-	 * stripe, is moved to a stripe boundary.
+	 * A file that is at least as long as a stripe and begins on a stripe
+	 * boundary is moved only to a stripe boundary.
 	 */
 	uint32_t stripe_blocks;
 	uint64_t blocks;		/* size of the filesystem */

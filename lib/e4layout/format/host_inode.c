@@ -5,8 +5,8 @@
 
 /*
  * Copies the whole inode first, because ext2fs_swap_inode_full() writes only
- * the bytes that it swaps.  For example, it skips the bytes after the last
- * field that i_extra_isize covers.
+ * the fields that it swaps.  For example, ext2fs_swap_inode_full() skips the
+ * bytes after the last field that i_extra_isize covers.
  */
 static void copy_inode(ext2_filsys fs, void *to, const void *from, int hostorder)
 {

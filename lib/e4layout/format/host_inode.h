@@ -25,8 +25,8 @@ const struct ext2_inode_large *e4l_host_inode(ext2_filsys fs, void *space,
 
 /*
  * Copies i_block of @inode, which is in host byte order, to @to as on disk.
- * For callers that examine the bytes of i_block independently of the inode's
- * flags.
+ * Used by callers that examine the bytes of i_block independently of the
+ * inode's flags.
  */
 void e4l_disk_i_block(const struct ext2_inode *inode,
 		      uint32_t to[EXT2_N_BLOCKS]);

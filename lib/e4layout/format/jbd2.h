@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The part of the journal's on-disk format that this library writes.  Source:
- * Documentation/filesystems/ext4/journal.rst in Linux.  All numbers are
+ * The parts of the journal's on-disk format that this library reads or writes.
+ * Source: Documentation/filesystems/ext4/journal.rst in Linux.  All numbers are
  * big-endian.
  */
 #ifndef E4L_JBD2_H
@@ -64,7 +64,7 @@ struct jbd2_super {
 	uint32_t max_trans_data;
 	uint8_t checksum_type;
 	uint8_t padding2[3];
-	uint32_t num_fc_blks;	/* fast-commit blocks at the journal's end */
+	uint32_t num_fc_blks;	/* blocks for fast commits */
 	uint32_t head;
 	uint32_t padding[40];
 	uint32_t checksum;
@@ -73,8 +73,8 @@ struct jbd2_super {
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
 /*
- * A tag of a descriptor block, with checksum v3.  A tag contains the block
- * number in the filesystem of one logged block.
+ * A tag of a descriptor block with checksum v3.  A tag has the number, in the
+ * filesystem, of one logged block.
  */
 struct jbd2_tag3 {
 	uint32_t blk_lo;
@@ -84,8 +84,9 @@ struct jbd2_tag3 {
 };
 
 /*
- * A tag of a descriptor block, without checksum or with checksum v2.  Without
- * JBD2_64BIT, blk_hi is missing.  Checksum v2 adds two unused bytes at the end.
+ * A tag of a descriptor block without checksum or with checksum v2.  Without
+ * JBD2_64BIT, the tag on disk has no blk_hi.  With checksum v2, two unused
+ * bytes follow the tag.
  */
 struct jbd2_tag {
 	uint32_t blk_lo;
@@ -106,10 +107,10 @@ struct jbd2_commit {
 
 /*
  * Reads the ext4 superblock at byte 1024 of the external journal's device @io,
- * and sets *@blocks to the number of blocks of the device.  The journal's own
- * superblock is in block ext2fs_journal_sb_start().  Sets the block size of @io
- * to the block size of @fs.  Returns E4L_ET_JOURNAL_DEVICE if @io is not the
- * journal device of @fs.
+ * and sets *@blocks to the number of blocks of the device.  The superblock of
+ * the journal is in block ext2fs_journal_sb_start().  Sets the block size of
+ * @io to the block size of @fs.  Returns E4L_ET_JOURNAL_DEVICE if @io is not
+ * the journal device of @fs.
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * quota: the files in which a filesystem with the quota feature stores the
- * usage of users, groups and projects, in the kernel's format vfsv1: a radix
- * tree of four levels over blocks of 1 KiB (include/linux/quota.h,
- * fs/quota/quota_tree.c and quotaio_v2.h in Linux).
+ * quota: the quota files of a filesystem with the quota feature.  The format is
+ * vfsv1: a radix tree of four levels over blocks of 1 KiB
+ * (include/linux/quota.h, fs/quota/quota_tree.c and quotaio_v2.h in Linux).
  */
 #ifndef E4L_FORMAT_QUOTA_H
 #define E4L_FORMAT_QUOTA_H
@@ -19,7 +18,7 @@
 #define QUOTA_PER_BLOCK		((QUOTA_BLOCK - QUOTA_HEADER_BYTES) / \
 				 QUOTA_ENTRY_BYTES)
 
-/* Offsets in the file. */
+/* Offsets in a quota file. */
 #define QUOTA_AT_MAGIC		0
 #define QUOTA_AT_VERSION	4
 /* grace times of blocks and inodes, in seconds */
@@ -28,7 +27,8 @@
 #define QUOTA_AT_FREE_BLOCK	24	/* first unused block */
 #define QUOTA_AT_FREE_ENTRY	28	/* first block with an unused entry */
 /*
- * Offset of the number of entries in a block of entries, and offsets in an
+ * QUOTA_AT_ENTRIES is the offset, in a block of entries, of the number of
+ * entries.  QUOTA_AT_ID, QUOTA_AT_INODES and QUOTA_AT_BYTES are offsets in an
  * entry.
  */
 #define QUOTA_AT_ENTRIES	8
@@ -41,8 +41,8 @@ enum e4l_quota_type { QUOTA_USER, QUOTA_GROUP, QUOTA_PROJECT, QUOTA_TYPES };
 extern const uint32_t e4l_quota_magics[QUOTA_TYPES];
 
 /*
- * Sets inos[TYPE] to the inode number of the quota file of each type, or to 0
- * if there is no such file.
+ * Sets inos[TYPE] to the inode number of the quota file for TYPE, or to 0 if
+ * the filesystem has no quota file for TYPE.
  */
 void e4l_quota_inodes(const struct ext2_super_block *sb,
 		      ext2_ino_t inos[QUOTA_TYPES]);
@@ -55,8 +55,9 @@ uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);
 
 /*
- * In a tree block on @level (0: the root), returns the index of the reference
- * to the next block on the path to @id.
+ * A path of tree blocks leads from the root to the entry of @id.  Returns the
+ * index, in the tree block on @level (0: the root), of the reference to the
+ * next block on this path.
  */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
 {

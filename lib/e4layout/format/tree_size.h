@@ -17,8 +17,8 @@ static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 
 /*
  * Returns the smallest number of tree blocks for @extents leaf entries.  The
- * root in the inode has up to four entries: leaf entries, or index entries of a
- * larger tree.
+ * root is in the inode and is not counted.  The root has up to four entries:
+ * leaf entries or index entries.
  */
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
 

@@ -9,7 +9,7 @@
 
 #include "e4layout/base/internal.h"
 
-/* Indexes of name prefixes, EXT4_XATTR_INDEX_* in Linux. */
+/* Numbers that stand for prefixes of names, EXT4_XATTR_INDEX_* in Linux. */
 #define XATTR_INDEX_USER	1
 #define XATTR_INDEX_TRUSTED	4
 #define XATTR_INDEX_SECURITY	6
@@ -19,7 +19,7 @@
 /* An attribute.  The name and the value point into the bytes of the walk. */
 struct e4l_xattr {
 	uint8_t index;
-	const char *name;	/* not terminated */
+	const char *name;	/* not terminated with NUL */
 	size_t name_len;
 	/* NULL if the value is in an EA inode, or out of bounds */
 	const char *value;
@@ -28,8 +28,8 @@ struct e4l_xattr {
 
 struct e4l_xattr_walk {
 	const char *at, *end;	/* the remaining entries */
-	const char *values;	/* value offsets are relative to this address */
-	bool on_disk;		/* numbers are little-endian, as on disk */
+	const char *values;	/* start of value offsets */
+	bool on_disk;		/* numbers are little-endian */
 };
 
 /*
