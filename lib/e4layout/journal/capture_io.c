@@ -17,8 +17,9 @@ static struct capture_block *find_block(const struct capture *c, blk64_t blk)
 }
 
 /*
- * Returns the length of a read or write in bytes.  A positive @count is a
- * number of blocks; a negative @count is a number of bytes.
+ * Returns the length in bytes of a read or write.  As in
+ * io_channel_read_blk64(), a positive @count is a number of blocks, and a
+ * negative @count is a number of bytes.
  */
 static size_t span_bytes(io_channel io, int count)
 {
@@ -57,7 +58,6 @@ static errcode_t capture_read(io_channel io, unsigned long long blk, int count,
 	return 0;
 }
 
-/* Takes ownership of @data on success. */
 static errcode_t add_block(struct capture *c, blk64_t blk, uint8_t *data)
 {
 	errcode_t err = e4l_grow(&c->blocks, c->n, sizeof(*c->blocks));
@@ -68,7 +68,7 @@ static errcode_t add_block(struct capture *c, blk64_t blk, uint8_t *data)
 	return 0;
 }
 
-/* Captures a write of the first @bytes of one block. */
+/* Captures a write of the first @bytes bytes of block @blk. */
 static errcode_t write_one(struct capture *c, blk64_t blk, size_t bytes,
 			   const uint8_t *data)
 {
@@ -107,7 +107,7 @@ static errcode_t capture_write(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* libext2fs reads blocks of indirect maps with read_blk. */
+/* required, because libext2fs reads blocks of indirect maps with read_blk */
 static errcode_t capture_read_blk(io_channel io, unsigned long blk, int count,
 				  void *data)
 {
@@ -120,7 +120,9 @@ static errcode_t capture_write_blk(io_channel io, unsigned long blk, int count,
 	return capture_write(io, blk, count, data);
 }
 
-/* Dropped: libext2fs uses write_byte for the primary superblock only. */
+/*
+ * Drops the write: libext2fs uses write_byte for the primary superblock only.
+ */
 static errcode_t capture_write_byte(io_channel io, unsigned long offset,
 				    int count, const void *data)
 {

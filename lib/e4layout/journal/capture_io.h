@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * capture_io: keeps the writes of libext2fs in memory, so that many writes can
- * become one transaction, or be dropped.
+ * capture_io: keeps the writes of libext2fs in memory, so that the library can
+ * commit many writes in one transaction, or drop the writes.
  */
 #ifndef E4L_CAPTURE_IO_H
 #define E4L_CAPTURE_IO_H
 
 #include "e4layout/base/internal.h"
 
-/* A written block, whose new content differs from the device. */
+/*
+ * A captured block, whose new content differs from the content on the device.
+ */
 struct capture_block {
 	blk64_t blk;
 	uint8_t *data;
@@ -31,10 +33,10 @@ struct capture {
  */
 errcode_t e4l_capture_start(ext2_filsys fs, struct capture **ret);
 
-/* Ends the capture: restores fs->io.  The written blocks stay in @c. */
+/* Ends the capture and restores fs->io.  The captured blocks stay in @c. */
 void e4l_capture_stop(struct capture *c);
 
-/* Stops the capture if necessary, and frees @c.  NULL is allowed. */
+/* Stops a running capture, and frees @c.  NULL is allowed. */
 void e4l_capture_free(struct capture *c);
 
 #endif

@@ -26,8 +26,9 @@ static errcode_t make_change(ext2_filsys fs, struct capture *c,
 }
 
 /*
- * Runs @change, and captures the blocks that it writes and the changed bitmaps
- * and group descriptors.  Like the kernel, does not update backup copies.
+ * Runs @change, and captures the written blocks, and the changed bitmaps and
+ * group descriptors.  Like the kernel, does not update the backups of the
+ * superblock and of the group descriptors.
  */
 static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 				struct capture **ret)
@@ -47,7 +48,6 @@ static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 	return err;
 }
 
-/* Commits the captured blocks in one transaction. */
 static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 {
 	const size_t blocksize = c->fs->blocksize;
@@ -60,7 +60,7 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	if (err)
 		return err;
 	for (i = 0; i < c->n; i++) {
-		/* skip freed blocks: their content is not needed */
+		/* skip freed blocks, whose content is not needed */
 		if (!ext2fs_test_block_bitmap2(c->fs->block_map,
 					       c->blocks[i].blk))
 			continue;
@@ -75,8 +75,8 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 }
 
 /*
- * Whether the usage in quota files is outdated.  libext2fs does not update
- * quota files if it allocates or frees blocks or inodes.
+ * Returns whether the usage in quota files is outdated.  When libext2fs
+ * allocates or frees blocks or inodes, it does not update quota files.
  */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)

@@ -6,24 +6,25 @@
 #include <e4layout/context.h>
 
 /*
- * The library changes a filesystem's metadata only in transactions.  After a
- * power failure, a kill or an I/O error, each transaction is on disk completely
- * or not at all, once a kernel or e2fsck has replayed the filesystem's own
- * journal.  A filesystem without a journal is changed in place, data before
- * metadata; only an undo file protects such a run.
+ * The library changes a filesystem's metadata only in transactions.  If a power
+ * failure, a kill or an I/O error interrupts the library, the kernel or e2fsck
+ * replays the filesystem's journal.  After the replay, each transaction is on
+ * disk completely or not at all.  A filesystem without a journal is changed in
+ * place, data before metadata.  Only an undo file protects a run that changes a
+ * filesystem without a journal.
  *
- * In functions with a parameter @external, it is the channel of an external
- * journal's device.  The functions borrow the channel and set its block size to
- * the block size of the filesystem.  If the journal is not external, or if
- * e4l_open() has opened the device, @external is NULL.
+ * The parameter @external of functions is the channel of an external journal's
+ * device.  The functions borrow the channel and set its block size to the block
+ * size of the filesystem.  If the journal is not external, or if e4l_open() has
+ * opened the device, @external is NULL.
  */
 
 /*
- * Tests whether e4l_journal_open() would succeed, except that the filesystem
- * need not be open for writing and that bitmaps are not read.  Errors:
- * E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is
- * missing, or belongs to another filesystem), _ERROR; E4L_ET_GROUP_COUNT;
- * ENOMEM, and errors of reading.
+ * Tests whether e4l_journal_open() would succeed.  The filesystem can be open
+ * for reading, and bitmaps are not read.  Errors: E4L_ET_JOURNAL_RECOVERY,
+ * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
+ * another filesystem), _ERROR; E4L_ET_GROUP_COUNT; ENOMEM, and errors of
+ * reading.
  */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 
@@ -31,22 +32,23 @@ errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 struct e4l_discarded {
 	uint64_t blocks;
 	/*
-	 * the error after which no more blocks were discarded, or 0;
+	 * 0, or the first error, after which no more blocks are discarded;
 	 * EXT2_ET_UNIMPLEMENTED: the device does not support discard
 	 */
 	errcode_t err;
 };
 
 /*
- * Makes a change in one transaction of its own.  The filesystem is checked
- * first, see e4l_check(), and the bitmaps are loaded.  @fn changes metadata
- * with functions of libext2fs, whose writes are kept in memory; when @fn has
- * returned 0, the writes are committed in one transaction.  If @fn changes
- * nothing, nothing is written.
+ * Makes a change in one transaction.  The filesystem is checked first, see
+ * e4l_check(), and the bitmaps are loaded.  @fn changes metadata with functions
+ * of libext2fs, whose writes are kept in memory.  If @fn returns 0, the writes
+ * are committed in one transaction.  If @fn changes nothing, nothing is
+ * written.
  *
  * @fn may write data directly to @device, but only to unwritten blocks and to
  * blocks that @fn has allocated, never to blocks that @fn has freed.  The data
- * are durable before the commit.  @doing is the text for e4l_detail().
+ * are durable before the commit.  After an error, e4l_detail() returns the text
+ * @doing.
  *
  * Errors: those of @fn; E4L_ET_DAMAGED (the check has found errors); ENOSPC;
  * E4L_ET_CHANGE_QUOTA (the filesystem has quotas, and @fn has changed the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * counts: checks the counts in the group descriptors.  Transactions increase
- * and decrease the counts, so each count must be in the range that is valid for
- * its group, before and after a change.
+ * counts: checks the counts in the group descriptors.  Each count must be in
+ * the range that is valid for its group, before and after a transaction changes
+ * the count.
  */
 #include "config.h"
 #include "journal_internal.h"

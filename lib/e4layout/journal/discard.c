@@ -3,12 +3,12 @@
  * discard: discards blocks that a session has allocated or freed.
  *
  * The device loses the content of discarded blocks.  Therefore blocks that
- * recovery may need are not discarded.  At the end of a session, after step 7
- * of journal.c, the log is empty, so that nothing will be replayed, and the
- * bitmaps on the device are the same as in memory.  Then the session discards
- * all free clusters that its transactions have allocated or freed, including
- * aborted transactions.  A crash during the discards leaves a clean filesystem,
- * and free blocks with undefined content.
+ * recovery may need are not discarded.  After step 7 of a session (see
+ * journal.c), the log is empty and will not be replayed.  The bitmaps on the
+ * device are then equal to the bitmaps in memory.  After step 7, the session
+ * discards all free clusters that its transactions have allocated or freed,
+ * including aborted transactions.  A crash during the discards leaves a clean
+ * filesystem, and free blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -36,8 +36,8 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 }
 
 /*
- * Issues a discard.  The error of a failed discard goes to j->discarded,
- * because it is not a failure of the session.
+ * Issues a discard.  An error of the discard is stored in j->discarded only,
+ * because the session has not failed.
  */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {
@@ -56,7 +56,7 @@ static errcode_t discard(struct e4l_journal *j, const struct range *r)
 
 /*
  * Adds the free clusters of @r to @next, the range of the next discard.  If a
- * cluster is not adjacent to the range, or the range has the maximum length,
+ * free cluster is not adjacent to @next, or @next has the maximum length,
  * issues the discard and begins a new range.
  */
 static errcode_t discard_free(struct e4l_journal *j, const struct range *r,

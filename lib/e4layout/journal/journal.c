@@ -1,66 +1,71 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A session with the filesystem's own journal, and the order of its writes.
+ * A session with the filesystem's own journal, and the order of the writes of a
+ * session.
  *
  * The log is split into two halves, which transactions use alternately.  Each
  * transaction begins at the first block of its half, and does not wrap.  The
- * journal's superblock points at the last transaction only.  A block of zeroes
+ * journal's superblock points to the last transaction only.  A block of zeroes
  * after the commit block ends the replay.
  *
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
- *      superblock, which still marks the log as empty, gets the sequence number
- *      of the first transaction; the first block of older fast commits is
- *      cleared.                                                          flush
+ *      superblock gets the sequence number of the first transaction, and still
+ *      marks the log as empty; the first block of older fast commits is
+ *      cleared.  flush
  * Every commit:
  *   2. descriptors, blocks, commit block, zeroes are written to the half that
- *      the journal's superblock does not point at.                       flush
+ *      the journal's superblock does not point at.  flush
  *   3. the journal's superblock points at that half: the transaction is
- *      committed, and the previous one has left the log.                 flush
+ *      committed, and the previous one has left the log.  flush
  *   4. the blocks are written to their final locations; no flush.
  * Close:
- *   5. all blocks are durable in their final locations.                  flush
- *   6. the journal's superblock marks the log as empty.                  flush
- *   7. the filesystem's superblock: counts, no needs_recovery.           flush
+ *   5. all blocks are durable in their final locations.  flush
+ *   6. the journal's superblock marks the log as empty.  flush
+ *   7. the filesystem's superblock: counts, no needs_recovery.  flush
  *   8. freed blocks are discarded, if requested (discard.c).
  *
- * This is safe for any order of the writes between two flushes, and if sectors
- * of 512 bytes tear:
- *  - The transaction in the log is complete after step 2, before the pointer is
- *    written.  The pointer and its checksum are in one sector, so the write of
- *    a single sector commits the transaction.
+ * The session is safe if the device reorders writes between two flushes, or if
+ * only some sectors (512 bytes) of a write reach the device:
+ *  - The transaction in the log is complete after step 2, before the journal's
+ *    superblock points to the transaction.  The pointer and its checksum are in
+ *    one sector: the write of a single sector commits the transaction.
  *  - Transaction n leaves the log in step 3 of transaction n+1.  Recovery does
- *    not need transaction n then: its blocks were written to their final
- *    locations before the flush of step 2 of transaction n+1.
+ *    not need transaction n any more, because its blocks were written to their
+ *    final locations before the flush of step 2 of transaction n+1.
  *  - Only the last transaction can be replayed, and all blocks that it writes
- *    are in use when it is committed.  Such a block can be freed only by the
- *    next transaction, and data can be written to the block only after the next
- *    transaction has replaced the last one in the log.  Therefore, no stale
- *    copy of a block can be replayed over data, and no revoke record is needed.
- *  - Data are written to blocks without references, and the flush of step 2
- *    precedes any reference to them.
+ *    are in use when it is committed.  Only the next transaction can free a
+ *    block of the last transaction.  Data can be written to the freed block
+ *    only after the next transaction has replaced the last transaction in the
+ *    log.  Therefore, no stale copy of a block can be replayed over data, and
+ *    no revoke record is needed.
+ *  - Data are written to blocks without references.  The flush of step 2
+ *    precedes any reference to these blocks.
  *  - The superblock changes within one sector (super.c), and only in steps 1
  *    and 7, when the journal is empty.  The free counts in the superblock are
  *    not part of transactions.  If needs_recovery is set, the kernel and e2fsck
- *    compute them from the group descriptors.  Step 7 writes them.
- *  - A commit block that was written but is not referenced must not become part
- *    of a later transaction of the kernel.  After recovery, the kernel skips
- *    one sequence number; with an empty journal, it begins with the number
- *    after the one in the journal's superblock.  In both cases, the sequence
- *    number of such a commit block is not used again.
+ *    compute the free counts from the group descriptors.  Step 7 writes the
+ *    free counts.
+ *  - A commit block that was written, but to which the journal's superblock
+ *    does not point, must not become part of a later transaction of the kernel.
+ *    After recovery, the kernel skips one sequence number; with an empty
+ *    journal, it begins with the number after the one in the journal's
+ *    superblock.  Therefore, the sequence number of an unreferenced commit
+ *    block is not used again.
  *  - A fast commit is replayed only after the transaction that it follows.  An
- *    empty journal has no such transaction, so that step 1 may clear the fast
- *    commits.
+ *    empty journal has no transaction that a fast commit follows, so that step
+ *    1 may clear the fast commits.
  *
  * A transaction needs two flushes.  A session needs four more.
  *
  * Another program may mount an image during a long flush.  Therefore the
- * superblocks are checked after each flush except the last, and before step 2:
- * only the writes between a check and the next flush can reach a filesystem
- * that another program has mounted.
+ * session checks the superblocks after each flush except the last, and before
+ * step 2.  If another program mounts the image, only the writes up to the next
+ * check can damage the mounted filesystem.
  *
- * A filesystem without a journal: data, flush, blocks to their final locations,
- * flush; during the session, the superblock's state is "not clean".
+ * On a filesystem without a journal, a commit flushes the data, writes the
+ * blocks to their final locations, and flushes again.  During the session, the
+ * superblock's state is "not clean".
  */
 #include "config.h"
 #include <errno.h>
@@ -265,7 +270,7 @@ static errcode_t flush_and_look(struct e4l_journal *j)
 	return err ? err : check_all(j);
 }
 
-/* Step 1: marks the beginning of the session on disk. */
+/* Step 1: writes the mark of an open session to the superblocks. */
 static errcode_t mark(struct e4l_journal *j)
 {
 	errcode_t err = e4l_super_mark(j);
@@ -282,8 +287,8 @@ static errcode_t mark(struct e4l_journal *j)
 }
 
 /*
- * Returns how many of the first @max blocks, from blocks[0] on, are contiguous
- * on the device.
+ * Returns how many of the first @max blocks are contiguous with blocks[0] on
+ * the device.
  */
 static size_t run_length(const struct txn_block *blocks, size_t max)
 {
@@ -319,7 +324,7 @@ static errcode_t write_in_place(struct e4l_journal *j,
 				 blocks[i].blk);
 	}
 	ext2fs_free_mem(&buf);
-	/* unix_io's cache may have old copies of the written blocks */
+	/* the cache of unix_io may have old copies of the written blocks */
 	return err ? err : e4l_renew_buffers(io);
 }
 
@@ -348,8 +353,8 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 }
 
 /*
- * Commits a transaction (steps 1 to 4), unless another program uses the
- * filesystem.  After a failure, nothing more is written.
+ * Commits a transaction (steps 1 to 4), unless another program has changed the
+ * superblocks.  After a failure, the session writes nothing more.
  */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)
@@ -359,7 +364,10 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 	return j->failed;
 }
 
-/* Steps 5 to 7: marks the end of the session on disk. */
+/*
+ * Steps 5 to 7: marks the log as empty, and removes the mark of an open
+ * session.
+ */
 static errcode_t unmark(struct e4l_journal *j)
 {
 	errcode_t err = flush_and_look(j);

@@ -7,10 +7,10 @@
 #include "e4layout/base/internal.h"
 
 /*
- * The library changes a filesystem's metadata only in transactions.  After a
- * power failure, a kill or an I/O error, each transaction is on disk completely
- * or not at all, once a kernel or e2fsck has replayed the filesystem's own
- * journal.
+ * The library changes a filesystem's metadata only in transactions.  If a power
+ * failure, a kill or an I/O error interrupts the library, the kernel or e2fsck
+ * replays the filesystem's journal.  After the replay, each transaction is on
+ * disk completely or not at all.
  *
  *	e4l_journal_open(e, NULL, &j);
  *	while (there is work) {
@@ -24,20 +24,20 @@
  *	e4l_journal_close(j);
  *
  * Rules for callers:
- *  - Between open and close, change metadata only through the transaction, not
- *    with libext2fs functions that write, and do not call ext2fs_flush().  Only
- *    e4l_txn_alloc(), e4l_txn_free() and e4l_txn_move_inode() may change
- *    fs->block_map, fs->inode_map, the group descriptors and the free counts;
- *    callers may read them.
+ *  - Between open and close, change metadata only through a transaction.  Call
+ *    neither libext2fs functions that write nor ext2fs_flush().  Callers may
+ *    read fs->block_map, fs->inode_map, the group descriptors and the free
+ *    counts.  Only e4l_txn_alloc(), e4l_txn_free() and e4l_txn_move_inode() may
+ *    change them.
  *  - Write data directly through fs->io, only to blocks without references on
  *    the device: blocks that e4l_txn_alloc() of the running transaction has
- *    allocated, or unwritten blocks.  No flush is needed: the commit makes the
- *    data durable first.
+ *    allocated, or unwritten blocks.  The caller need not flush: the commit
+ *    makes the data durable first.
  *  - Blocks passed to e4l_txn_free() stay marked in fs->block_map until
  *    e4l_txn_commit(), so that no allocator uses them too early.
  *
- * A filesystem without a journal is changed in place, data before metadata;
- * only an undo file protects such a run.
+ * A filesystem without a journal is changed in place, data before metadata.
+ * Only an undo file protects a run that changes a filesystem without a journal.
  */
 struct e4l_journal;
 struct e4l_txn;
@@ -45,12 +45,12 @@ struct e4l_txn;
 /*
  * Opens the journal of @e's filesystem, which must be open for writing, and
  * loads the block bitmap if necessary.  @external is the channel of an external
- * journal's device, borrowed until e4l_journal_close(); its block size is set
- * to the block size of the filesystem.  If the journal is not external, or if
- * e4l_open() has opened the device, @external is NULL.  Opening and closing a
- * journal without a transaction writes nothing.
+ * journal's device, or NULL if the journal is not external, or if e4l_open()
+ * has opened the device.  The channel is borrowed until e4l_journal_close(),
+ * and its block size is set to the block size of the filesystem.  Opening and
+ * closing a journal without a transaction writes nothing.
  *
- * Errors, with *@ret NULL:  EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY,
+ * Errors, with *@ret NULL: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY,
  * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
  * another filesystem), _ERROR; E4L_ET_GROUP_COUNT (a count in a group
  * descriptor is out of range); ENOMEM, and errors of reading.
@@ -58,29 +58,33 @@ struct e4l_txn;
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
 
-/* Returns how many metadata blocks fit in one transaction, at least 400. */
+/*
+ * Returns how many metadata blocks fit in one transaction.  The result is at
+ * least 400.
+ */
 uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 
 /*
- * Aborts a running transaction, flushes the device, marks the journal as empty,
- * updates the superblock (free counts, time of last write, kilobytes written),
- * and frees @j, also after an error.  NULL is allowed.
+ * Aborts a running transaction, flushes the device, and marks the journal as
+ * empty.  Updates the free counts, the time of the last write, and the
+ * kilobytes written in the superblock.  Frees @j, even if an error occurs.  @j
+ * may be NULL.
  *
  * After a failed commit, e4l_journal_close() writes nothing and returns the
- * error of the commit.  The journal then needs recovery, which restores the
- * state before or after the failed transaction.
+ * error of the commit.  After the failed commit, the journal needs recovery,
+ * which restores the state before or after the failed transaction.
  *
- * Afterwards, close the filesystem with e4l_close(), or with ext2fs_mmp_stop()
- * and ext2fs_free(): ext2fs_close() would write the superblock once more, and
- * this write can tear.
+ * After e4l_journal_close(), close the filesystem with e4l_close(), or with
+ * ext2fs_mmp_stop() and ext2fs_free().  ext2fs_close() would write the
+ * superblock once more, and a power failure could leave a part of this write.
  */
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
 /*
- * Makes e4l_journal_close() discard all free blocks that later transactions
- * have allocated or freed, after all changes are durable.  A device unmaps
- * discarded blocks, and an image file gets holes.  e4l_journal_close() reports
- * the result, even if it is an error, only in *@result.
+ * Makes e4l_journal_close() discard the blocks that later transactions have
+ * allocated or freed, and that are free when all changes are durable.  A device
+ * unmaps discarded blocks, and an image file gets holes.  e4l_journal_close()
+ * reports the result, even if it is an error, only in *@result.
  */
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
 
@@ -92,20 +96,20 @@ errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
 
 /*
  * Returns the number of metadata blocks that can still be added to the
- * transaction.  Each group with allocated or freed blocks needs two of them:
- * the bitmap, and the block of the group descriptor.
+ * transaction.  Each group with allocated or freed blocks needs two metadata
+ * blocks: the bitmap, and the block of the group descriptor.
  */
 uint32_t e4l_txn_room(const struct e4l_txn *t);
 
 /*
  * Return the transaction's copy of block @blk, which the caller changes in
- * place (including checksums).  If the transaction has no copy of the block,
- * edit_block reads the block from the device; new_block always returns a copy
- * filled with zeroes.  *@data belongs to the transaction and is valid until the
- * transaction ends or frees the block.  Do not use these functions for bitmaps,
- * group descriptors and superblocks.
- * Errors: E4L_ET_TXN_FULL (nothing has changed, and the transaction can
- * continue), E4L_ET_BLOCK_RANGE, ENOMEM, and errors of reading.
+ * place, including checksums.  If the transaction has no copy of the block,
+ * e4l_txn_edit_block() reads the block from the device.  e4l_txn_new_block()
+ * always returns a copy filled with zeroes.  *@data belongs to the transaction
+ * and is valid until the transaction ends or frees the block.  Do not use these
+ * functions for bitmaps, group descriptors and superblocks.  Errors:
+ * E4L_ET_TXN_FULL (nothing has changed, and the transaction can continue),
+ * E4L_ET_BLOCK_RANGE, ENOMEM, and errors of reading.
  */
 errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data);
 errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);
@@ -121,14 +125,14 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 			    const void *inode);
 
 /*
- * Moves inode @from to the inode number @to, which must be free: moves the
- * bytes, with a new checksum, zeroes the bytes of @from, and updates bitmaps,
- * group descriptors and, with @is_dir, directory counts.  fs->inode_map must be
- * loaded.  The caller changes all references to @from in the same transaction.
- * The inode table must be zeroed at the position of @to.  Adds up to two blocks
- * each of inode tables, of inode bitmaps and of group descriptors to @t.
- * Errors: those of e4l_txn_put_inode(); E4L_ET_CHANGED, with nothing changed:
- * @from is free, or @to is in use.
+ * Moves inode @from to the free inode number @to.  Copies the inode with a new
+ * checksum, zeroes inode @from, and updates bitmaps, group descriptors and, if
+ * @is_dir is true, directory counts.  fs->inode_map must be loaded.  The caller
+ * changes all references to @from in the same transaction.  The inode table
+ * must be zeroed at the position of @to.  Adds up to two blocks each of inode
+ * tables, of inode bitmaps and of group descriptors to @t.  Errors: those of
+ * e4l_txn_put_inode(); E4L_ET_CHANGED, with nothing changed: @from is free, or
+ * @to is in use.
  */
 errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 			     bool is_dir);
@@ -150,13 +154,13 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
  * Makes the transaction durable, writes its blocks to their final locations,
  * and frees @t.  An empty transaction writes nothing.  Drops libext2fs' inode
  * cache.  After an error, the caller must end the session with
- * e4l_journal_close().  The filesystem is then in the state before or after the
- * transaction; the journal may have to be replayed first.
+ * e4l_journal_close().  After a replay of the journal, the filesystem is in the
+ * state before or after the transaction.
  */
 errcode_t e4l_txn_commit(struct e4l_txn *t);
 
 /*
- * Drops the transaction and undoes its allocations.  Frees @t; NULL is allowed.
+ * Drops the transaction, undoes its allocations, and frees @t.  @t may be NULL.
  */
 void e4l_txn_abort(struct e4l_txn *t);
 
@@ -168,15 +172,16 @@ uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 
 /*
  * Returns E4L_ET_NOT_OURS, and ends all writing, if another program has changed
- * the superblock of the filesystem or of the journal.  Compares the superblocks
- * on the device with the content that the session last read or wrote.
+ * the superblock of the filesystem or of the journal.  To detect a change,
+ * compares the superblocks on the device with the content that the session last
+ * read or wrote.
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 
 /*
  * Flushes the device if the channel permits a flush in parallel with writes;
- * otherwise, does nothing.  Any thread may call this function.  An error ends
- * the session like a failed commit, because the kernel reports a write error
+ * otherwise, does nothing.  Any thread may call e4l_journal_flush_beside().  An
+ * error ends the session like a failed commit: the kernel reports a write error
  * only once, and the error can concern blocks of an earlier transaction.
  */
 errcode_t e4l_journal_flush_beside(struct e4l_journal *j);

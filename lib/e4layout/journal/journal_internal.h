@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Declarations that the parts of the journal code share: session, log,
- * superblock, transaction.
+ * Declarations for the journal code only: session, log, superblock and
+ * transaction.
  */
 #ifndef E4L_JOURNALP_H
 #define E4L_JOURNALP_H
@@ -22,7 +22,7 @@ struct log_run {
 	uint32_t len;
 };
 
-/* Blocks of the filesystem. */
+/* A range of blocks of the filesystem. */
 struct range {
 	blk64_t blk;
 	blk64_t count;
@@ -36,7 +36,7 @@ struct ranges {
 struct e4l_journal {
 	struct e4l *e;
 	bool has_journal;
-	io_channel io;	/* channel of the log: the filesystem's, or external */
+	io_channel io;	/* channel of the device with the log */
 	struct log_run *map;
 	size_t n_map;
 	struct jbd2_super jsb;	/* the journal's superblock, as on disk */
@@ -49,19 +49,19 @@ struct e4l_journal {
 	bool csum2, csum3, wide;
 	unsigned int tag_bytes, tags_per_block;
 	struct ext2_super_block sb;	/* as on disk, little endian */
-	/* number of bytes that fs->io has written before the session */
+	/* bytes that fs->io had written before the session */
 	uint64_t written_before;
 	bool marked;	/* the superblock on disk shows the open session */
-	errcode_t failed;	/* first error; nothing is written after it */
+	errcode_t failed;	/* if not 0, nothing more is written */
 	/* error of e4l_journal_flush_beside() */
 	_Atomic(errcode_t) unflushed;
 	struct e4l_txn *txn;
 	struct e4l_discarded *discarded;	/* NULL: do not discard */
-	/* blocks allocated or freed, if @discarded is set */
+	/* if @discarded is set: allocated and freed blocks */
 	struct ranges used;
 };
 
-/* A block's new content. */
+/* A block that a transaction writes, with the new content. */
 struct txn_block {
 	blk64_t blk;
 	uint8_t *data;
@@ -75,20 +75,20 @@ errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
- * counts.c: these functions check counts in group descriptors.  They return
+ * The functions of counts.c check counts in group descriptors, and return
  * E4L_ET_GROUP_COUNT if a count is out of range.  e4l_counts_check() checks all
- * counts.  e4l_counts_add_clusters() checks the number of free clusters plus
- * @delta.  e4l_counts_move_inode() checks the counts of two groups before inode
- * @from is moved to @to.
+ * counts.  e4l_counts_add_clusters() checks the number of free clusters of
+ * @group plus @delta.  e4l_counts_move_inode() checks the counts of two groups
+ * before inode @from is moved to @to.
  */
 errcode_t e4l_counts_check(struct e4l *e);
 errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);
 errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
 				bool is_dir);
 /*
- * Sets the superblock's free counts to the sums of the groups' counts, as the
- * kernel does on mount.  The superblock's counts can be wrong in a checked
- * filesystem, because e2fsck accepts any value.
+ * Sets the superblock's free counts to the sums of the groups' free counts, as
+ * the kernel does on mount.  The superblock's free counts can be wrong even in
+ * a checked filesystem, because e2fsck accepts any value.
  */
 void e4l_counts_total(ext2_filsys fs);
 
@@ -111,7 +111,7 @@ errcode_t e4l_discard_used(struct e4l_journal *j);
 
 /* journal.c: flushes the devices of the filesystem and of the journal. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
-/* Returns the error after which the session must not write, or 0. */
+/* Returns 0, or the error after which the session must not write any more. */
 errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The positions of the log's blocks, and the format of a transaction in the
+ * Finds the blocks of the log on the device, and writes transactions to the
  * log.  journal.c explains the order of the writes.
  */
 #include "config.h"
@@ -56,7 +56,10 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
-/* Checks that no block appears twice; otherwise, the log overwrites itself. */
+/*
+ * Checks that no block appears twice in the log, because the log would
+ * overwrite itself.
+ */
 static errcode_t check_overlap(const struct e4l_journal *j)
 {
 	struct log_run *sorted;
@@ -76,8 +79,8 @@ static errcode_t check_overlap(const struct e4l_journal *j)
 }
 
 /*
- * Maps the blocks of the journal inode, and sets *@blocks to their number.  The
- * inode may have more blocks than the journal.
+ * Maps the blocks of the journal inode, and sets *@blocks to the number of
+ * mapped blocks.  The journal inode may have more blocks than the journal.
  */
 static errcode_t map_internal(struct e4l_journal *j, uint32_t *blocks)
 {
@@ -198,7 +201,8 @@ static errcode_t check_features(const struct jbd2_super *jsb)
 
 /*
  * Finds the first block of the log (j->first), the first block after the log
- * (*@last), and the fast commits.  @blocks is the length of the device or file.
+ * (*@last), and the fast commits.  @blocks is the length of the journal device
+ * or of the journal inode.
  */
 static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 			      uint32_t *last)
@@ -261,8 +265,8 @@ static void set_format(struct e4l_journal *j)
 }
 
 /*
- * Each half has space for descriptors, blocks, the commit block, and the block
- * of zeroes after the commit block.
+ * Each half of the log has space for descriptors, blocks, the commit block, and
+ * the block of zeroes after the commit block.
  */
 static void set_capacity(struct e4l_journal *j, uint32_t last)
 {
@@ -295,7 +299,7 @@ static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 
 /*
  * Returns E4L_ET_NOT_OURS if the journal's superblock on the device differs
- * from the one that the session last read or wrote.
+ * from the superblock that the session last read or wrote.
  */
 errcode_t e4l_log_check(struct e4l_journal *j)
 {
@@ -308,7 +312,6 @@ errcode_t e4l_log_check(struct e4l_journal *j)
 	return err;
 }
 
-/* Finds, reads and checks the log. */
 errcode_t e4l_log_setup(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -377,8 +380,8 @@ out:
 struct writer {
 	struct e4l_journal *j;
 	uint8_t *buf;
-	uint32_t lblk;		/* log block of the buffer's start */
-	uint32_t fill, room;	/* used and total blocks of the buffer */
+	uint32_t lblk;		/* log block at the start of buf */
+	uint32_t fill, room;	/* used and total blocks of buf */
 };
 
 static errcode_t writer_flush(struct writer *w)
@@ -407,7 +410,10 @@ static errcode_t writer_flush(struct writer *w)
 	return 0;
 }
 
-/* Sets *@block to the next log block, zeroed, which the caller fills. */
+/*
+ * Sets *@block to the buffer of the next log block.  The buffer is zeroed, and
+ * the caller fills it.
+ */
 static errcode_t writer_next(struct writer *w, uint8_t **block)
 {
 	size_t bs = w->j->e->fs->blocksize;
@@ -440,8 +446,8 @@ static bool needs_escape(const struct txn_block *b)
 }
 
 /*
- * Returns the checksum of a block as it is in the log.  The first word of an
- * escaped block is zero in the log.
+ * Returns the checksum of a block in the log.  The first word of an escaped
+ * block is zero in the log.
  */
 static uint32_t block_sum(const struct e4l_journal *j,
 			  const struct txn_block *b)
@@ -494,7 +500,10 @@ static void put_tail_sum(const struct e4l_journal *j, uint8_t *block)
 	memcpy(block + j->e->fs->blocksize - sizeof(sum), &sum, sizeof(sum));
 }
 
-/* Writes a descriptor for @n blocks, at most tags_per_block, and the blocks. */
+/*
+ * Writes a descriptor for @n blocks, and the blocks, to the log.  @n is at most
+ * tags_per_block.
+ */
 static errcode_t write_described(struct writer *w,
 				 const struct txn_block *blocks, size_t n)
 {
@@ -547,14 +556,14 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* add a block of zeroes, which ends the replay before older blocks */
+	/* a block of zeroes ends the replay before older blocks */
 	return writer_next(w, &block);
 }
 
 /*
- * Clears the first block of the fast commits, without a flush.  The kernel
- * ignores a fast commit that is older than the log, but e2fsck 1.47 fails and
- * then discards the whole log.
+ * Clears the first block of the fast commits, without a flush.  If a fast
+ * commit is older than the log, the kernel ignores the fast commit, but e2fsck
+ * 1.47 fails and discards the whole log.
  */
 errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 {
@@ -581,7 +590,7 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
-	/* do not write a log for an overlay: it is never replayed */
+	/* the log of an overlay is never replayed */
 	if (j->e->over)
 		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;

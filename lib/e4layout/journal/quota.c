@@ -11,7 +11,7 @@
 struct record {
 	enum e4l_quota_type type;
 	uint32_t id;
-	blk64_t blk;			/* block and offset of the record */
+	blk64_t blk;			/* block and offset of the entry */
 	size_t offset;
 	uint64_t bytes;			/* usage when the record was read */
 	uint64_t less;	/* decreases that e4l_quota_check() has accepted */
@@ -39,8 +39,9 @@ static int by_id(const void *a, const void *b)
 /* ---------------------------------------------------------- reading the file */
 
 /*
- * Reads block @number of a quota file into q->buf.  Sets *@at to the start of
- * the block in the buffer, and the position in @record to that of the block.
+ * Reads block @number (of QUOTA_BLOCK bytes) of a quota file into q->buf.  Sets
+ * *@at to the start of the block in q->buf, and the position in @record to the
+ * position of the block.
  */
 static errcode_t read_block(struct e4l_quota *q, enum e4l_quota_type type,
 			    uint32_t number, struct record *record, char **at)
@@ -120,7 +121,7 @@ void e4l_quota_free(struct e4l_quota *q)
 	free(q);
 }
 
-/* Finds the number of the block with the entry of @record. */
+/* Sets *@number to the block that has the entry of @record. */
 static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 			   uint32_t *number)
 {
@@ -143,8 +144,8 @@ static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 }
 
 /*
- * Reads the entry of @record.  An unused entry has ID 0, like the entry of
- * root, but its number of inodes is 0.
+ * Reads the entry of @record.  Ignores entries with 0 inodes: an unused entry
+ * has ID 0, like the entry of root.
  */
 static errcode_t read_entry(struct e4l_quota *q, struct record *record)
 {
@@ -198,7 +199,10 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 
 /* ------------------------------------------------------------------ counting */
 
-/* An EA inode is charged to the owners of the inodes with the attribute. */
+/*
+ * The size of an EA inode is charged to the owners of the inodes that have the
+ * attribute.
+ */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)
 {

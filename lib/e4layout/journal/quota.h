@@ -6,7 +6,7 @@
 #include "e4layout/format/quota.h"
 #include "journal.h"
 
-/* Opaque: the quota files, and the positions of the entries found so far. */
+/* Opaque: the quota files, and the positions of the entries that were used. */
 struct e4l_quota;
 
 /*
@@ -19,15 +19,15 @@ void e4l_quota_free(struct e4l_quota *q);
 
 /*
  * Checks that the usage of the owners of @inode can change by @bytes, which may
- * be negative.  Call this function before any write, once for each change that
- * will follow.  @inode has s_inode_size bytes in host byte order.  Error:
- * E4L_ET_QUOTA (an owner has no entry, or the usage would become negative).
- * @q may be NULL.
+ * be negative.  The caller calls e4l_quota_check() before any write, once for
+ * each change that will follow.  @inode has s_inode_size bytes in host byte
+ * order.  Error: E4L_ET_QUOTA (an owner has no entry, or the usage would become
+ * negative).  @q may be NULL.
  */
 errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 			  const void *inode, int64_t bytes);
 
-/* The maximum number of blocks that e4l_quota_charge() changes. */
+/* Maximum number of blocks that one e4l_quota_charge() changes. */
 #define QUOTA_TXN_BLOCKS QUOTA_TYPES
 
 /*

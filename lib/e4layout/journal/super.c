@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * super: writes the primary superblock so that the write cannot tear.
+ * super: writes the primary superblock so that a power failure cannot leave an
+ * invalid superblock.
  *
- * All fields that a session changes (needs_recovery, the state, the free
- * counts, the time of the last write, the kilobytes written) are in the
- * superblock's first 512 bytes, but the checksum is in the last four of 1024.
- * A device that writes 512 bytes at a time and loses power in between would
- * leave a superblock that the kernel refuses and that e2fsck replaces by a
- * backup, if there is one.  Therefore the checksum must not change.  CRC-32C is
- * linear, so four unused bytes can be chosen so that the checksum stays the
- * same.  These bytes are the last four of s_last_mounted, which is usually a
- * shorter string.  If the string uses them, the checksum is computed as usual.
+ * A session changes needs_recovery, the state, the free counts, the time of the
+ * last write, and the kilobytes written.  All these fields are in the first 512
+ * bytes of the superblock, but the checksum is at the end of its 1024 bytes.
+ * If a device writes 512 bytes at a time and loses power between the two
+ * writes, the checksum is wrong.  The kernel refuses a superblock with a wrong
+ * checksum, and e2fsck replaces the superblock by a backup.  Therefore the
+ * checksum must not change.  CRC-32C is linear: four unused bytes can be set so
+ * that the checksum does not change.  The last four bytes of s_last_mounted are
+ * usually unused, because the string is shorter.  If the string uses the last
+ * four bytes, the checksum changes.
  */
 #include "config.h"
 #include <string.h>
@@ -30,9 +32,9 @@ static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
 }
 
 /*
- * Finds the spare bits that change the checksum by @wanted.  Spare bit i flips
- * the bits effect[i] of the checksum.  The 32 effects are linearly independent,
- * so elimination finds the only solution.
+ * Returns the value of the spare bytes that changes the checksum by @wanted.
+ * Bit i of this value flips the bits effect[i] of the checksum.  The 32 effects
+ * are linearly independent, so that elimination finds the only solution.
  */
 static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 {
@@ -86,10 +88,10 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 }
 
 /*
- * Reads or writes the superblock, which is at byte 1024 of the device, with the
- * whole block around it.  The block size of the channel must not be changed,
- * because undo_io would confuse block numbers.  The write does not change other
- * bytes of the block, so that they cannot tear.
+ * Reads or writes the whole block that contains the superblock, at byte 1024 of
+ * the device.  The block size of the channel must not be changed, because
+ * undo_io would confuse block numbers.  A write does not change other bytes of
+ * the block, so that a power failure cannot damage them.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb)
@@ -136,7 +138,7 @@ static errcode_t not_ours(struct e4l_journal *j)
 
 /*
  * Reads the superblock into j->sb.  Fails if another program has changed the
- * superblock since libext2fs read it or write_super() wrote it.
+ * superblock after libext2fs has read it or write_super() has written it.
  */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
@@ -157,8 +159,8 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 }
 
 /*
- * Returns E4L_ET_NOT_OURS if the superblock on the device differs from the one
- * that the session last read or wrote.
+ * Returns E4L_ET_NOT_OURS if the superblock on the device differs from the
+ * superblock that the session last read or wrote.
  */
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
@@ -170,7 +172,7 @@ errcode_t e4l_super_check(struct e4l_journal *j)
 	return err;
 }
 
-/* Writes @sb, and updates libext2fs' copy. */
+/* Writes @sb to the device, and updates j->sb and fs->orig_super. */
 static errcode_t write_super(struct e4l_journal *j,
 			     struct ext2_super_block *sb)
 {
@@ -188,8 +190,9 @@ static errcode_t write_super(struct e4l_journal *j,
 }
 
 /*
- * Sets needs_recovery or, if there is no journal, clears the valid state in the
- * superblock on disk.  e4l_super_unmark() restores the superblock.
+ * Marks an open session in the superblock on disk: sets needs_recovery or,
+ * without a journal, clears the valid state.  e4l_super_unmark() removes the
+ * mark.
  */
 errcode_t e4l_super_mark(struct e4l_journal *j)
 {
@@ -203,7 +206,7 @@ errcode_t e4l_super_mark(struct e4l_journal *j)
 	return write_super(j, &sb);
 }
 
-/* Updates s_kbytes_written unless the field is 0, as libext2fs does. */
+/* Updates s_kbytes_written in @sb.  Like libext2fs, does not change 0. */
 static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 {
 	ext2_filsys fs = j->e->fs;

@@ -10,8 +10,8 @@
 #include "e4layout/tunables/tunables.h"
 
 /*
- * Frees the attribute block if it has no attributes, as the kernel does.
- * libext2fs would keep the block.
+ * If the attribute block of the root directory is empty, frees the block, as
+ * the kernel does.  libext2fs does not free the block.
  */
 static errcode_t free_empty_block(ext2_filsys fs)
 {
@@ -39,7 +39,10 @@ static errcode_t free_empty_block(ext2_filsys fs)
 	return err;
 }
 
-/* Returns the number of clusters in the EA inodes of the entries at @at. */
+/*
+ * Returns the number of clusters of the EA inodes to which the attribute
+ * entries in the @size bytes at @at refer.
+ */
 static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 {
 	const uint64_t cluster = (uint64_t)fs->blocksize *
@@ -63,8 +66,8 @@ static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 }
 
 /*
- * Sets *@clusters to the number of clusters in the root directory's i_blocks
- * that belong to EA inodes.  libext2fs has verified the attribute entries.
+ * Sets *@clusters to the number of clusters of EA inodes that i_blocks of the
+ * root directory counts.  libext2fs has verified the attribute entries.
  */
 static errcode_t count_value_inodes(ext2_filsys fs, uint64_t *clusters)
 {
@@ -102,9 +105,10 @@ out:
 }
 
 /*
- * Updates i_blocks of the root directory, in which the kernel and e2fsck count
- * EA inodes.  libext2fs creates and frees EA inodes, but does not count them.
- * @before: number of clusters in EA inodes before the change.
+ * Updates i_blocks of the root directory, because libext2fs does not count the
+ * EA inodes that it creates and frees.  The kernel and e2fsck count EA inodes
+ * in i_blocks.  @before is the number of clusters of EA inodes before the
+ * change.
  */
 static errcode_t follow_value_inodes(ext2_filsys fs, uint64_t before)
 {
@@ -166,6 +170,8 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 	errcode_t err = e4l_change(e, external, "changing the tunables",
 				   put_tunables, (void *)t);
 
-	/* tell the user that this change of tunables requires a mount */
+	/*
+	 * the message of E4L_ET_TUNABLES_QUOTA recommends a mounted filesystem
+	 */
 	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }

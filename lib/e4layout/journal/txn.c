@@ -18,7 +18,10 @@ struct groups {
 	size_t n;
 };
 
-/* A moved inode.  @flags, @unused: of the group of @to, before the move. */
+/*
+ * A moved inode.  @flags and @unused are the bg_flags and the bg_itable_unused
+ * of the group of @to before the move.
+ */
 struct moved {
 	ext2_ino_t from, to;
 	bool is_dir;
@@ -28,8 +31,9 @@ struct moved {
 
 /* A block that the transaction writes. */
 struct block_entry {
-	struct txn_block b;		/* the key */
-	struct block_entry *next, **link; /* in e4l_txn.entries, unordered */
+	struct txn_block b;		/* key of the tree */
+	/* links of the list e4l_txn.entries */
+	struct block_entry *next, **link;
 };
 
 struct e4l_txn {
@@ -123,7 +127,7 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 
 /*
  * Sets *@ret to the content of block @blk on the device, which is valid until
- * the next call.  @blk must not be 0.  The buffer is a cache, because callers
+ * the next call.  @blk must not be 0.  Caches the last block, because callers
  * examine most blocks before they change them.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
@@ -161,7 +165,7 @@ static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 	return read_device(t, blk, ret);
 }
 
-/* Drops @blk from the transaction. */
+/* Removes @blk from the transaction. */
 static void forget_block(struct e4l_txn *t, blk64_t blk)
 {
 	struct block_entry *e = find_entry(t, blk);
@@ -276,7 +280,10 @@ static blk64_t group_end(ext2_filsys fs, dgrp_t group)
 	return ext2fs_group_last_block2(fs, group) + 1;
 }
 
-/* Returns the part of @r that is in the group of its first block. */
+/*
+ * Sets *@group to the group of the first block of @r.  Returns the part of @r
+ * that is in this group.
+ */
 static struct range first_part(ext2_filsys fs, const struct range *r,
 			       dgrp_t *group)
 {
@@ -301,9 +308,9 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 }
 
 /*
- * If @group is not in @groups, adds it, and adds two blocks to the transaction:
- * @bitmap, a bitmap of the group, and the block of the group descriptor.
- * fill_groups() fills both blocks at the commit.
+ * If @group is not in @groups, adds @group, and adds two blocks to the
+ * transaction: block @bitmap, a bitmap of the group, and the block of the group
+ * descriptor.  fill_groups() fills the two blocks at the commit.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)
@@ -488,9 +495,9 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
 }
 
 /*
- * Checks that all blocks that the transaction writes are in use after its
- * frees.  A free block must not be replayed, because data can be written to it
- * before the next commit.
+ * Checks that all blocks that the transaction writes are in use after the frees
+ * of the transaction.  A replay must not write to a free block, which can get
+ * data before the next commit.
  */
 static errcode_t check_blocks(struct e4l_txn *t,
 			      const struct txn_block *blocks)
@@ -506,7 +513,8 @@ static errcode_t check_blocks(struct e4l_txn *t,
 }
 
 /*
- * Applies the frees of the transaction in memory.  After an error, undoes them.
+ * Applies the frees of the transaction to the bitmaps in memory.  After an
+ * error, undoes the frees.
  */
 static errcode_t apply_frees(struct e4l_txn *t,
 			     const struct txn_block *blocks)
@@ -551,9 +559,8 @@ static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 }
 
 /*
- * Extends the used part of the inode table of @ino's group to @ino.  Without
- * group checksums, the whole table counts as used, and only e2fsck reads
- * bg_itable_unused and EXT2_BG_INODE_UNINIT.
+ * Extends the used part of the inode table of @ino's group up to @ino.  Without
+ * group checksums, marks the whole table as used.
  */
 static void use_table(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -570,8 +577,8 @@ static void use_table(ext2_filsys fs, ext2_ino_t ino)
 }
 
 /*
- * Sets the checksums of the group descriptors of both inodes, because functions
- * that read inode tables verify them.
+ * Sets the checksums of the group descriptors of m->from and m->to, because
+ * functions that read inode tables verify these checksums.
  */
 static void seal_groups_of(ext2_filsys fs, const struct moved *m)
 {
@@ -607,7 +614,7 @@ static errcode_t reserve_inode(struct e4l_txn *t, ext2_ino_t ino)
 			      ext2fs_inode_bitmap_loc(txn_fs(t), group));
 }
 
-/* Moves the bytes of @from to @to, and zeroes the bytes of @from. */
+/* Copies inode @from to inode @to, and zeroes inode @from. */
 static errcode_t move_bytes(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -825,7 +832,10 @@ void e4l_txn_abort(struct e4l_txn *t)
 	txn_destroy(t);
 }
 
-/* Returns the blocks in disk order; the data belong to the transaction. */
+/*
+ * Returns the blocks of the transaction in disk order.  The caller frees the
+ * array; the data belong to the transaction.
+ */
 static struct txn_block *sorted_blocks(const struct e4l_txn *t)
 {
 	struct txn_block *blocks = calloc(t->n + 1, sizeof(*blocks));
