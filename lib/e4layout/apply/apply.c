@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How a transaction gives files new maps:
+ * Transactions that give files new maps have three steps:
  *
  *  1. e4l_apply_step() allocates the blocks that the step takes, frees the
  *     blocks that the step gives, builds the new tree, and makes the inode
- *     point to the tree.  The blocks to copy and to zero are noted.
- *  2. e4l_apply_commit() zeroes and copies the noted blocks, in large requests
- *     and several at a time, and then writes new tree blocks and directory
- *     blocks.  Every destination is free or unwritten according to the last
- *     committed transaction.
- *  3. The transaction is committed.  The journal flushes the copies first.
+ *     point to the tree.  The step's blocks to copy and to zero are recorded.
+ *  2. e4l_apply_commit() zeroes and copies the recorded blocks, with several
+ *     large requests at a time.  After the copies, e4l_apply_commit() writes
+ *     new tree blocks and directory blocks.  In the last committed transaction,
+ *     every destination is free or unwritten.
+ *  3. e4l_apply_commit() commits the transaction.  The journal flushes the
+ *     copied blocks before the commit.
  */
 #include "config.h"
 #include <errno.h>
@@ -29,7 +30,7 @@
 #define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-#define ASK_SECONDS	2		/* call stop() again after this time */
+#define ASK_SECONDS	2 /* longest time between two calls of stop() */
 
 struct range {
 	blk64_t from;		/* source of a copy */
@@ -60,8 +61,8 @@ struct e4l_apply {
 	struct ranges copies, zeroes;
 	struct new_blocks *new;
 	size_t n_new;
-	uint64_t new_blocks;		/* sum of @n in all elements of @new */
-	uint64_t unasked_blocks;	/* written since stop() was called */
+	uint64_t new_blocks; /* number of blocks in all elements of @new */
+	uint64_t unasked_blocks; /* blocks written after the last stop() */
 	double asked;			/* time of the last stop(), seconds */
 	struct e4l_apply_stats stats;
 };
@@ -88,11 +89,10 @@ static int by_to(const void *a, const void *b)
 /* ------------------------------------------------------------------ 1. step */
 
 /*
- * Returns the stripe size that Linux' ext4_get_stripe_size() returns if there
- * is no mount option for it.  The stripe size is the stripe width; if the width
- * is 0 or larger than a group, it is the stride.  Returns 0 if the stride is
- * larger than a group, too, or if the stripe size is not a multiple of the
- * cluster size.
+ * Returns the stripe size like ext4_get_stripe_size() in Linux without mount
+ * options.  The stripe size is the stripe width or, if the width is 0 or larger
+ * than a group, the stride.  Returns 0 if the stride is also larger than a
+ * group, or if the stripe size is not a multiple of the cluster size.
  */
 static uint32_t stripe_of(ext2_filsys fs)
 {
@@ -124,8 +124,8 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 }
 
 /*
- * Returns the number of clusters of @blocks blocks.  Rounds up, because the
- * last cluster of a filesystem can be partial.
+ * Returns the number of clusters of @blocks blocks, rounded up.  The last
+ * cluster of a filesystem can be partial.
  */
 static uint64_t clusters_of(ext2_filsys fs, uint64_t blocks)
 {
@@ -201,8 +201,9 @@ static errcode_t note_data(struct e4l_apply *a,
 }
 
 /*
- * Notes new blocks, which are written without the journal, because no metadata
- * on disk refers to the blocks before the commit.  Takes ownership of @own.
+ * Records new blocks to write.  The new blocks are not journaled, because no
+ * metadata on disk refers to the blocks before the commit.  Takes ownership of
+ * @own.
  */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 			     const char *data, char *own)
@@ -220,7 +221,7 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 	return 0;
 }
 
-/* Journals new content of a block that the file already owns. */
+/* Journals the new content @from of block @blk, which the file already owns. */
 static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 			       const char *from)
 {
@@ -233,7 +234,7 @@ static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 }
 
 /*
- * Journals a tree in blocks that the file's tree already owns.  Frees @blocks.
+ * Journals a tree that is written to tree blocks of the file.  Frees @blocks.
  */
 static errcode_t journal_tree(struct e4l_apply *a,
 			      const struct e4l_step *step, char *blocks)
@@ -248,9 +249,9 @@ static errcode_t journal_tree(struct e4l_apply *a,
 }
 
 /*
- * Notes the blocks of a tree in new blocks.  Calls note_blocks() once for each
- * contiguous series of blocks.  With bigalloc, no tree blocks are contiguous,
- * because each tree block has its own cluster.
+ * Calls note_blocks() for each contiguous series of new tree blocks.  With
+ * bigalloc, no tree blocks are contiguous, because each tree block has its own
+ * cluster.
  */
 static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 			   char *blocks)
@@ -286,7 +287,9 @@ static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 	return err;
 }
 
-/* Builds the tree; @root receives the part of the tree in the inode. */
+/*
+ * Builds the tree of @step, and sets @root to the root, which is in the inode.
+ */
 static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)
 {
@@ -332,8 +335,8 @@ static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 }
 
 /*
- * Makes the inode point to the new tree.  @dir: a directory's new content, or
- * NULL.
+ * Makes the inode point to the new tree.  @dir is the new content of a
+ * directory, or NULL.
  */
 static errcode_t put_inode(struct e4l_apply *a,
 			   const struct e4l_step *step,
@@ -411,12 +414,12 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 /* ------------------------------------------------------------------ 2. data */
 
 /*
- * A job copies blocks to several destinations, in disk order.  The job reads
- * all of its source blocks together, which needs fewer and larger reads.
+ * A job copies blocks to several destinations, in disk order.  To make few and
+ * large reads, a job first reads all of its source blocks.
  */
 struct copy_job {
 	struct e4l *e;
-	struct range *targets;		/* in the order of the blocks in @buf */
+	struct range *targets; /* in the order of the content of @buf */
 	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;
@@ -427,8 +430,8 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
-	uint64_t done;		/* blocks of copy @next that are in a job */
-	atomic_ullong unflushed;	/* blocks written, but not flushed */
+	uint64_t done;		/* blocks of copy next already in a job */
+	atomic_ullong unflushed;	/* written and unflushed blocks */
 };
 
 static errcode_t copy_init(void *arg, void *priv)
@@ -462,8 +465,8 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Whether the rest of the next copy and the following copies to adjacent
- * destinations have more than @room blocks in total.
+ * Returns whether the rest of the next copy and the following copies to
+ * adjacent destinations together have more than @room blocks.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
@@ -499,9 +502,9 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a job.  If copies to adjacent destinations do not all fit into the rest
- * of the job, the next job begins with them.  They are split only if they do
- * not fit into an empty job.
+ * Fills a job.  Copies to adjacent destinations are in one job if they fit into
+ * an empty job.  If they do not fit into the rest of this job, they go to the
+ * next job.
  */
 static bool copy_next(void *arg, void *priv)
 {
@@ -548,7 +551,7 @@ static void copy_visit(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Flushes the copied blocks if FLUSH_BYTES or more are not flushed yet.  Other
+ * Flushes the copied blocks if at least FLUSH_BYTES are not flushed yet.  Other
  * threads continue to read.  The commit flushes the remaining blocks.
  */
 static errcode_t flush_copies(struct copier *c)
@@ -585,8 +588,8 @@ static double now(void)
 
 /*
  * Reports that @blocks more blocks are written.  In a transaction of more than
- * TXN_PARTS parts, calls stop() if a part has been written or ASK_SECONDS have
- * passed since the last call.
+ * TXN_PARTS parts, calls stop() if a part was written or ASK_SECONDS have
+ * passed since the last call of stop().
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
@@ -694,8 +697,8 @@ static errcode_t zero_range(const struct zeroer *z, const struct range *r)
 }
 
 /*
- * Flushes the blocks that earlier jobs have written, so that the device works
- * while another thread fills the page cache.
+ * Flushes the blocks that earlier jobs have written: the device writes while
+ * another thread fills the page cache.
  */
 static errcode_t zero_work(void *arg, void *priv)
 {

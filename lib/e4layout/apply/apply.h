@@ -13,11 +13,12 @@ struct e4l_apply;
 
 /*
  * Returns the geometry of @e's filesystem and the capacity of a journal
- * transaction.  @external: as for e4l_journal_open().
+ * transaction.  @external is the channel of an external journal, see
+ * e4l_journal_open().
  */
 struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external);
 
-/* The counts include committed transactions only. */
+/* Statistics of the committed transactions. */
 struct e4l_apply_stats {
 	uint64_t steps;
 	uint64_t copied_blocks, zeroed_blocks;
@@ -27,14 +28,14 @@ struct e4l_apply_stats {
 /* All pointers are borrowed until e4l_apply_close(). */
 struct e4l_apply_options {
 	struct e4l_journal *journal;
-	struct e4l_quota *quota;	/* or NULL */
+	struct e4l_quota *quota;	/* NULL: no quotas */
 	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;	/* blocks of a part, see TXN_PARTS; or 0 */
-	/* Called after @blocks blocks have been copied or zeroed; or NULL. */
+	uint64_t part_blocks;	/* blocks of a part (TXN_PARTS) */
+	/* Called after @blocks blocks were copied or zeroed; may be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*
-	 * As in struct e4l_repack_callbacks, but @inside is always true; or
-	 * NULL.
+	 * Returns true to drop the running transaction.  @inside is always
+	 * true.  May be NULL.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
@@ -44,17 +45,17 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 
 /*
  * Commits the running transaction if it has no space for @step and @more
- * journaled blocks (see struct e4l_packer).  Errors: E4L_ET_TXN_FULL: @step
- * does not even fit in an empty transaction; nothing has changed.
- * E4L_ET_INTERRUPTED: stop() returned true, and the transaction is dropped.
- * After any error except E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
+ * journaled blocks (see struct e4l_packer).  Errors: E4L_ET_TXN_FULL: an empty
+ * transaction has no space for @step; nothing has changed.  E4L_ET_INTERRUPTED:
+ * stop() returned true, and the transaction is dropped.  After any error except
+ * E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);
 
 /*
- * Adds @step to the running transaction, or to a new one.  Call
- * e4l_apply_make_room() for @step first.  After an error, only
+ * Adds @step to the running transaction, or to a new transaction.  The caller
+ * must call e4l_apply_make_room() for @step first.  After an error, only
  * e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_step *step);
@@ -70,9 +71,9 @@ struct e4l_new_dir {
 /*
  * Like e4l_apply_step(), for a step without moves that replaces the content of
  * a directory by dir->blocks and sets the size and the index flag.  If dir->own
- * is set, the new content is journaled in blocks that the directory keeps;
- * otherwise, it is written to the blocks that the step takes.  Frees
- * dir->blocks, also after an error.
+ * is true, the new content is journaled in the blocks of the directory.  If
+ * dir->own is false, the new content is written to the blocks that the step
+ * takes.  Frees dir->blocks, also after an error.
  */
 errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 			const struct e4l_new_dir *dir);

@@ -6,16 +6,16 @@
 #include "step.h"
 
 /*
- * Sets *@blocks to the maximum number of metadata blocks that @step journals:
- * the block of the inode, the tree blocks (unless the tree is new), blocks of
- * quota files, and the bitmaps and descriptor blocks of the groups in which
- * @step takes or gives blocks.  Error: ENOMEM.
+ * Sets *@blocks to the maximum number of metadata blocks that @step journals.
+ * The number includes the block of the inode, tree blocks (unless the tree is
+ * new), blocks of quota files, and the bitmaps and descriptor blocks of groups
+ * in which @step takes or gives blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);
 /*
- * Sets *@fits to whether the step fits into a transaction.  If geo->txn_blocks
- * is 0, every step fits.  Error: ENOMEM.
+ * Sets *@fits to whether @step fits into a transaction.  If geo->txn_blocks is
+ * 0, all steps fit.  Error: ENOMEM.
  */
 errcode_t e4l_step_fits(const struct e4l_geometry *geo,
 			const struct e4l_step *step, bool *fits);
@@ -29,62 +29,70 @@ struct e4l_groups {
 
 /* Adds the groups of the @len blocks that begin at @blk.  Error: ENOMEM. */
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len);
-/* Returns the number of block bitmaps and descriptor blocks of the groups. */
+/*
+ * Returns the number of block bitmaps and descriptor blocks of the groups in
+ * @g.
+ */
 uint64_t e4l_groups_cost(struct e4l_groups *g);
 
 /* The blocks and bytes that a step adds to a transaction. */
 struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
-	/* journaled, except the inode's block and the blocks of @groups */
+	/*
+	 * journaled blocks, except the inode's block and the blocks of groups
+	 */
 	uint64_t blocks;
-	uint64_t bytes;			/* to copy and to zero */
+	uint64_t bytes;			/* bytes to copy and to zero */
 	struct e4l_groups groups;	/* the caller frees groups.v */
 };
 /*
- * Sets *@load for @step and @more other journaled blocks, which @step does not
- * list.  Error: ENOMEM.
+ * Sets *@load to the load of @step and of @more journaled blocks that are not
+ * part of @step.  Error: ENOMEM.
  */
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load);
 /*
- * Returns the number of blocks that a step with @load journals if its
- * transaction has no other step.
+ * Returns the number of blocks that a transaction journals if its only step has
+ * the load @load.
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
-/* stop() is not called in a transaction of up to this number of parts */
+/* stop() is called only in transactions of more than this number of parts */
 #define TXN_PARTS	16
 
 /*
- * Divides steps into transactions, both to carry out a plan and to compute its
- * cost.  All steps of a transaction are in one batch.  A step begins another
- * transaction if the current one would exceed @capacity, or would copy and zero
- * more than 64 MiB or more than TXN_PARTS parts.
+ * Divides the steps of a plan into transactions.  All steps of a transaction
+ * are in one batch.  A step begins another transaction if the current
+ * transaction would exceed @capacity, or would copy and zero more than 64 MiB
+ * or more than TXN_PARTS parts.
  */
 struct e4l_packer {
 	const struct e4l_geometry *geo;
 	uint64_t capacity, most_bytes;
 	/* the last transaction that changes each group or descriptor block */
 	uint32_t *group, *desc;
-	uint32_t transactions;		/* transactions begun so far */
+	uint32_t transactions;		/* number of begun transactions */
 	bool open;
 	unsigned int batch;
 	uint32_t inode_block;
 	uint64_t blocks, bytes;
 };
-/* Error: ENOMEM.  Call e4l_packer_free() also after an error. */
+/*
+ * Initializes @p.  Error: ENOMEM.  The caller calls e4l_packer_free() even
+ * after an error.
+ */
 errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,
 			   uint64_t part_blocks);
 /*
  * Adds a step.  Sets *@full to whether the step begins another transaction
- * because the current one has no space for it.
+ * because the current transaction has no space for the step.
  */
 void e4l_packer_add(struct e4l_packer *p, const struct e4l_load *load,
 		    bool *full);
-/* Ends the transaction: the next step begins another one. */
+/* Ends the transaction.  The next step begins another transaction. */
 void e4l_packer_end(struct e4l_packer *p);
 void e4l_packer_free(struct e4l_packer *p);
 

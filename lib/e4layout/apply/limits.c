@@ -6,12 +6,14 @@
 #include "e4layout/read/runs.h"
 #include "limits.h"
 
-/* most metadata blocks, except tree blocks, that the smallest step journals */
+/*
+ * maximum number of metadata blocks, except tree blocks, of the smallest step
+ */
 #define LEAST_TXN	24
 
 /*
- * Whether every change of the file can be divided into steps that fit into a
- * transaction.
+ * Returns whether all changes of the file can be divided into steps that fit
+ * into a transaction.
  */
 static bool fits_txn(const struct e4l_geometry *geo,
 		     const struct e4l_plan_file *file)
@@ -30,7 +32,7 @@ static bool fits_txn(const struct e4l_geometry *geo,
 }
 
 /*
- * Returns the maximum number of extents that the file can have after a move
+ * Returns the maximum number of extents of the file after a move of all blocks
  * into one fragment.
  */
 static size_t count_states(const struct e4l_plan_file *file)
@@ -48,8 +50,8 @@ static size_t count_states(const struct e4l_plan_file *file)
 
 /*
  * Sets *@fits to whether a move of the whole file into one fragment is allowed
- * and fits into a transaction.  Such a move writes a small tree, but changes
- * the bitmaps of all groups with old or new blocks.
+ * and fits into a transaction.  The move writes a small tree, but changes the
+ * bitmaps of all groups with old or new blocks.
  */
 static errcode_t fits_at_once(const struct e4l_geometry *geo,
 			      const struct e4l_plan_file *file, bool *fits)

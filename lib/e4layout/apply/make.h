@@ -7,8 +7,8 @@
 #include "step.h"
 
 /*
- * Adds the run of @len blocks that begins at @pblk.  If the last run ends
- * there, extends the last run; otherwise, appends a run.  Errors: ENOMEM.
+ * Adds the @len blocks from @pblk on to *@runs.  If the last run ends at @pblk,
+ * extends the last run.  Otherwise, appends a run.  Errors: ENOMEM.
  */
 errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 			   blk64_t len);
@@ -16,7 +16,7 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 /*
  * Sets the moves and the new extents of @step.  The new extents are packed with
  * e4l_pack().  @ex has the current @n extents of the file.  @new lists the
- * logical clusters that move and their new physical clusters; all other
+ * logical clusters that move, with their new physical clusters.  All other
  * clusters of @ex stay.
  */
 errcode_t e4l_step_map(const struct e4l_geometry *geo,

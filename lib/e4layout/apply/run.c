@@ -10,7 +10,7 @@
 		     E4L_REPACK_DISCARD | E4L_REPACK_DRY_RUN | \
 		     E4L_REPACK_CHANGING)
 
-#define DEFAULT_ZEROOUT_KB 32	/* the kernel's default */
+#define DEFAULT_ZEROOUT_KB 32	/* the default of the kernel */
 
 static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 {
@@ -38,7 +38,7 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 		.cb = callbacks ? *callbacks : none, .result = result,
 	};
 	e4l_clear(result);
-	/* E4L_REPACK_FREE would move files that are not selected */
+	/* consolidating free space would move files that are not selected */
 	if (what->only)
 		run->what.flags &= ~E4L_REPACK_FREE;
 	if (what->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(what) ||

@@ -9,13 +9,13 @@
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
-	/* zero_extent_blocks is a number of blocks, never E4L_ZERO_AS_SET */
+	/* in limits.zero_extent_blocks, E4L_ZERO_AS_SET is already replaced */
 	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
-	/* scans of all groups during planning, for progress() */
+	/* for progress(): number of scans during planning, all and finished */
 	unsigned int scans, scans_done;
-	/* blocks and inodes, for progress() during writing */
+	/* for progress() during writing: blocks and inodes, finished and all */
 	uint64_t written, to_write;
 };
 
@@ -26,8 +26,8 @@ static inline bool e4l_run_has(const struct e4l_repack_run *run,
 }
 
 /*
- * Returns the channel of the external journal's device.  Returns NULL if there
- * is no such channel or @e is an overlay.
+ * Returns the channel of the external journal's device.  Returns NULL if the
+ * journal is not external, or if @e is an overlay.
  */
 static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 					 const struct e4l *e)
@@ -54,23 +54,23 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			struct e4l_repack_run *run);
 
 /*
- * Counts a skipped item of kind @kind, and calls skipped().  Does nothing if
+ * Counts a skipped object of kind @kind, and calls skipped().  Does nothing if
  * @why is E4L_SKIP_NONE, or if @kind is E4L_SKIP_FILE and @saved is 0.
  */
 void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
 
 /*
- * Notes that a skipped file or directory needs a free extent of @blocks blocks.
- * Does nothing if @blocks is 0.
+ * Records that a skipped file or directory needs a free extent of @blocks
+ * blocks.  Does nothing if @blocks is 0.
  */
 void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
 /* Reports the files that the plan @p skips, with the reasons. */
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
 /*
- * Returns the result of stop(), or false if the callback is NULL.  May be
- * called by any thread.
+ * Calls stop() and returns its result, or returns false if stop is NULL.  Any
+ * thread may call e4l_run_stop().
  */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 

@@ -42,22 +42,22 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 }
 
 /*
- * A walk over extents, in pieces.  A piece is a part of an extent that moves or
- * stays as a whole.
+ * A walk over the pieces of extents.  A piece is a part of an extent that moves
+ * or stays as a whole.
  */
 struct walk {
 	const struct e4l_extent *ex;
 	size_t n;
-	uint32_t at; /* number of blocks of *ex before the current position */
+	uint32_t at; /* blocks of *ex before the current position */
 	const struct e4l_fragment *v, *end;
 	uint64_t ratio;
 };
 
 /*
- * Returns the move of the piece that begins @at blocks into @ex; if the piece
- * stays, the move's @from and @to are equal.  @v is the first fragment of the
- * new layout that ends after the start of the piece.  If there is no such
- * fragment, @v is NULL.
+ * Returns the move of the piece that begins @at blocks into @ex.  If the piece
+ * stays, from and to of the move are equal.  @v is the first fragment of the
+ * new layout that ends after the start of the piece, or NULL if no fragment
+ * does.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
@@ -104,8 +104,9 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 }
 
 /*
- * Adds an extent for the move @m.  If the new extent continues the last extent
- * and fits into it, extends the last extent; otherwise, appends the new extent.
+ * Adds the blocks of the move @m to the new extents.  If the blocks continue
+ * the last extent and its length permits, extends the last extent.  Otherwise,
+ * appends an extent.
  */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)
@@ -195,8 +196,8 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 }
 
 /*
- * Sets @old to the current places of the logical clusters that @new lists, in
- * logical order.
+ * Sets @old to the current physical clusters of the logical clusters that @new
+ * lists.  @old is in logical order.
  */
 static errcode_t list_old(const struct e4l_geometry *geo,
 			  const struct e4l_extent *ex, size_t n,

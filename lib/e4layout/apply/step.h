@@ -10,24 +10,27 @@ struct e4l_move {
 	blk64_t from;
 	blk64_t to;
 	blk64_t len;
-	bool copy;	/* false: the blocks are unwritten and are not copied */
+	bool copy;	/* false: the blocks are unwritten; do not copy */
 };
 
 /*
  * A complete change of a file: allocate @take, copy the blocks of @moves, zero
- * the blocks of @zero, replace the extent tree by a tree of @new_extents in the
- * blocks @tree (in the order of e4l_extent_tree_build()), and free @give.
+ * the blocks of @zero, replace the extent tree, and free @give.  The new extent
+ * tree has the extents @new_extents, and is in the blocks @tree, in the order
+ * of e4l_extent_tree_build().
  */
 struct e4l_step {
 	ext2_ino_t ino;
 	/*
-	 * Steps of one batch are independent of each other, except steps of one
-	 * file, which are consecutive.  A step may take blocks that steps of
-	 * earlier batches give, so the earlier batches must be durable first.
+	 * Steps of one file in one batch are consecutive, and each depends on
+	 * the previous one.  Steps of different files in one batch are
+	 * independent of each other.  A step may take blocks that steps of
+	 * earlier batches give: the earlier batches must be durable before the
+	 * step.
 	 */
 	unsigned int batch;
 	struct e4l_extent *new_extents;	/* in logical order */
-	size_t n_old, n_new;	/* extents of the file before and after */
+	size_t n_old, n_new;	/* number of extents before and after */
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;		/* in logical order */
 	size_t n_moves;
@@ -39,8 +42,8 @@ struct e4l_step {
 	blk64_t *tree;
 	size_t n_tree;
 	/*
-	 * The blocks of @tree are the last blocks of @take, so no metadata on
-	 * disk refers to the tree blocks before the step.
+	 * The blocks of tree are the last blocks of take.  Before the step, no
+	 * metadata on disk refers to the blocks of tree.
 	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;

@@ -10,7 +10,7 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/read/zero_runs.h"
 
-/* a step moves at least this number of data blocks per tree block */
+/* minimum number of data blocks that a step moves, per tree block */
 #define TREE_PARTS	8
 
 /* The moves of one file in one batch. */
@@ -52,8 +52,8 @@ static void add_overlap(const struct e4l_plan_move *m,
 }
 
 /*
- * Returns E4L_ET_CHANGED if clusters of the @n moves are not where the plan
- * expects them.
+ * Returns E4L_ET_CHANGED if the clusters of the @n moves are not at the
+ * physical clusters that the plan expects.
  */
 static errcode_t check_places(const struct e4l_geometry *geo,
 			      const struct e4l_plan_move *m, size_t n,
@@ -82,13 +82,13 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 
 /* ---------------------------------------------------------------------- tree */
 
-/* If the tree shrinks, blocks with higher ranks are freed first. */
+/*
+ * Ranks of tree blocks.  If the tree shrinks, blocks of higher ranks are freed
+ * first.
+ */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
-/*
- * Returns the fragment of tree block number @i, among the tree blocks that
- * @file keeps.
- */
+/* Returns the fragment of number @i among the tree blocks that @file keeps. */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
 	const struct e4l_owner *o = &p->owner[file];
@@ -112,7 +112,10 @@ static enum rank rank_of(const struct job *j, blk64_t blk)
 	return SPARE;
 }
 
-/* Records in the plan that the tree block at cluster @from moved to @to. */
+/*
+ * Records in the plan that the tree block at cluster @from has moved to cluster
+ * @to.
+ */
 static void note_kept(struct job *j, uint32_t from, uint32_t to)
 {
 	uint32_t i;
@@ -127,7 +130,10 @@ static void note_kept(struct job *j, uint32_t from, uint32_t to)
 	}
 }
 
-/* Returns the target of tree block @blk, or E4L_NONE if the block stays. */
+/*
+ * Returns the target cluster of tree block @blk, or E4L_NONE if the block
+ * stays.
+ */
 static uint32_t tree_target(const struct job *j, blk64_t blk)
 {
 	uint32_t cluster = blk / j->geo->cluster_blocks;
@@ -149,8 +155,8 @@ static errcode_t give_block(const struct job *j, struct e4l_step *step,
 }
 
 /*
- * Adds tree block @blk to the step's tree.  If the block has a target, the step
- * moves it.
+ * Adds tree block @blk to the tree of the step.  If @blk has a target, the step
+ * uses the target instead, and gives @blk.
  */
 static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 {
@@ -211,8 +217,8 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 
 /*
  * Returns the minimum number of extents for which a file needs @tree tree
- * blocks.  If no number of extents needs exactly @tree blocks, uses the next
- * lower number of tree blocks that is possible.
+ * blocks.  If no number of extents needs exactly @tree tree blocks, returns the
+ * minimum for the next lower possible number of tree blocks.
  */
 static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 {
@@ -237,9 +243,9 @@ static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 }
 
 /*
- * Splits extents of @step if it has too few extents to need all tree blocks of
- * the file.  The tree must not shrink yet, because later steps may need all
- * tree blocks before the fragments of the file are joined.
+ * If the new extents of @step need fewer tree blocks than the file has, splits
+ * extents until the tree needs all of them.  The tree must not shrink yet,
+ * because later steps may need all tree blocks.
  */
 static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
 {
@@ -333,9 +339,9 @@ static errcode_t cut_part(const struct job *j, uint64_t most,
 }
 
 /*
- * Finds the extent of the file (or, if @fragment is set, the fragment) that
- * contains the last of the first @most clusters of j->todo.  Returns the number
- * of clusters of j->todo up to the end of that extent or fragment.
+ * Finds the extent (or, if @fragment is true, the fragment) of the file that
+ * contains cluster number @most of j->todo.  Returns the number of clusters of
+ * j->todo up to the end of the found extent or fragment.
  */
 static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
 {
@@ -415,11 +421,12 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 
 /*
  * Makes a step that moves the first clusters of j->todo, and sets *@done to the
- * number of these clusters.  Tries @most clusters first.  If they split a
- * fragment, tries the whole fragment, and returns to @most if the fragment does
- * not fit into a transaction.  If @most clusters do not fit, tries all
- * clusters, because the tree of a completely moved file can be smaller, and
- * then halves the number of clusters until the step fits.
+ * number of these clusters.  Tries @most clusters first.  If a fragment would
+ * be split, tries the whole fragment, and returns to @most clusters if the
+ * fragment does not fit into a transaction.  If @most clusters do not fit,
+ * tries all clusters, because the tree of a completely moved file can be
+ * smaller.  If all clusters do not fit, halves the number of clusters until the
+ * step fits.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
@@ -520,7 +527,10 @@ static void end_job(struct job *j)
 	free(j->todo.v);
 }
 
-/* Sets the work of @j from the @n moves @m, which are sorted by kind. */
+/*
+ * Sets the clusters and tree blocks that @j has to move from the @n moves @m,
+ * which are sorted by kind.
+ */
 static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 			    size_t n)
 {
@@ -546,7 +556,8 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 
 /*
  * Returns the number of clusters that a step should move.  Each step writes the
- * whole tree of the file, so the steps are larger if the file has a large tree.
+ * whole tree of the file.  Therefore the steps of a file with a large tree are
+ * larger.
  */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {

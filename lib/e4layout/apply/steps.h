@@ -16,10 +16,10 @@ struct e4l_plan_now {
 
 /*
  * Makes the steps for the @n @moves of one file in one batch, and calls @visit
- * for each step.  Each step fits into a transaction and is based on the result
- * of the previous step.  A step is valid during the call of @visit only.
- * Errors: E4L_ET_CHANGED (the extents or the tree of the file are not those of
- * the plan), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
+ * for each step.  Each step fits into a transaction, and changes the result of
+ * the previous step.  A step is valid during the call of @visit only.  Errors:
+ * E4L_ET_CHANGED (the extents or the tree of the file have changed after
+ * planning), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
  */
 errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 			 size_t n, const struct e4l_plan_now *now,
@@ -29,7 +29,7 @@ errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 /* The state of a file after all its moves. */
 struct e4l_plan_outcome {
 	uint64_t extents, fragments, tree_blocks;
-	uint64_t old_fragments;		/* before the first move */
+	uint64_t old_fragments;		/* fragments before the first move */
 };
 /*
  * Makes the steps that e4l_plan_steps() will make for the @n @moves of one
