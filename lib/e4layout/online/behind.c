@@ -45,7 +45,7 @@ static int write_out(const struct e4l_moved *m)
 	return e4l_file_write_out(m->pages.fd, m->pages.at, length_of(m));
 }
 
-/* State while a moved part is put back to its old blocks. */
+/* State while a moved part is swapped back to its old blocks. */
 struct back {
 	const struct e4l_moved *m;
 	const struct e4l_exchange *x;	/* the current exchange */
@@ -54,7 +54,7 @@ struct back {
 
 /*
  * Called if a swap fails because other programs make pages dirty.  Writes the
- * pages out, so that the repeated swap can succeed between two writes.
+ * pages out, so that the next swap can succeed.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {
@@ -71,7 +71,7 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 
 /*
  * Sets *@part to the part of @x that is in the blocks to which @m was moved.
- * Returns false if there is no such part.
+ * Returns false if no block of @x is in the blocks of @m.
  */
 static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
@@ -103,8 +103,8 @@ static bool is_held(const struct e4l_moved *m, const unsigned char *page,
 
 /*
  * Swaps @x back to the old blocks.  The kernel copies the pages in memory,
- * which are the only copy of the data.  A page that has been dropped from
- * memory is not put back, because its content on disk is unknown.
+ * which are the only copy of the data.  A page that was dropped from memory is
+ * not swapped back, because its content on disk is unknown.
  */
 static void swap_back(struct back *back, const unsigned char *page,
 		      const struct e4l_extent *x)
@@ -131,9 +131,9 @@ static void swap_back(struct back *back, const unsigned char *page,
 }
 
 /*
- * Puts back every block of @m that is still in its new physical block and at
- * its logical block.  Blocks that other programs have shifted in the file are
- * skipped, because their pages are not in memory.
+ * Swaps every block of @m back that is still in its new physical block and at
+ * its logical block.  If other programs have shifted a block in the file, skips
+ * the block, because its page is not in memory.
  */
 static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
@@ -151,7 +151,7 @@ static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file 
 	}
 }
 
-/* Whether the file has only holes or unwritten blocks in @x. */
+/* Returns whether the file has only holes or unwritten blocks in @x. */
 static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 {
 	off_t at = (off_t)x->lblk * m->blocksize;
@@ -162,8 +162,7 @@ static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 }
 
 /*
- * Whether no block of the file that contains data is in the new physical blocks
- * any more.
+ * Returns whether all data of the file has left the new physical blocks of @m.
  */
 static bool is_back(const struct e4l_moved *m, const struct e4l_open_file *f)
 {
@@ -188,10 +187,7 @@ static bool put_back(const struct e4l_moved *m)
 	    !e4l_file_map(m->pages.fd, false, &f))
 		swap_all_back(m, &f, page);
 	free(page);
-	/*
-	 * data that was written after the exchange is only in memory; all other
-	 * data is already in the old blocks
-	 */
+	/* write out data that other programs have written after the exchange */
 	write_out(m);
 	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);
 	e4l_file_close(&f);
@@ -206,8 +202,8 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	if (failed)
 		b->failed(m->ino, back, b->priv);
 	/*
-	 * if blocks are lost, keep their pages, from which programs can still
-	 * read the data
+	 * if blocks are lost, keep the pages, so that programs can still read
+	 * the data
 	 */
 	if (back)
 		e4l_resident_restore(&m->pages);

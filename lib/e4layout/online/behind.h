@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * behind: keeps moved data in memory until the data is on disk.  Until then,
- * the donor keeps the file's old blocks.  If the device cannot write the data
- * to the new blocks (a thin device without space, a bad sector), the data is
- * moved back to the old blocks.
+ * behind: keeps moved data in memory, and the file's old blocks in the donor,
+ * until the data is on disk.  If the device cannot write the data to the new
+ * blocks (a thin device without space, a bad sector), the data is moved back to
+ * the old blocks.
  */
 #ifndef E4L_BEHIND_H
 #define E4L_BEHIND_H
@@ -15,8 +15,7 @@
 
 /*
  * @len blocks of a file, from @lblk on, that were exchanged with the donor's
- * blocks from @donor_lblk on.  @pblk: the first physical block that the file
- * got.
+ * blocks from @donor_lblk on.  @pblk is the file's first new physical block.
  */
 struct e4l_exchange {
 	uint64_t lblk, donor_lblk, pblk, len;
@@ -24,11 +23,11 @@ struct e4l_exchange {
 
 /* A part of a file that was exchanged with parts of a donor. */
 struct e4l_moved {
-	/* @pages.fd is a descriptor from e4l_behind_open() */
+	/* pages.fd is a descriptor from e4l_behind_open() */
 	struct e4l_resident pages;
 	ext2_ino_t ino;
 	int donor_fd;			/* borrowed */
-	struct e4l_exchange *v;		/* freed when the part is finished */
+	struct e4l_exchange *v;		/* freed with the part */
 	size_t n;
 	uint32_t blocksize;
 };
@@ -39,28 +38,28 @@ struct e4l_behind {
 	size_t first, n, pages;
 	bool broken;			/* a part could not be written */
 	/*
-	 * Called if a part could not be written.  @put_back: all blocks of the
-	 * part with data are in the old physical blocks again.
+	 * Called if a part could not be written.  @put_back is true if all data
+	 * of the part is in the old physical blocks again.
 	 */
 	void (*failed)(ext2_ino_t ino, bool put_back, void *priv);
 	void *priv;
 };
 
 /*
- * Returns another descriptor of the file of @fd, so that blocks can be swapped
- * back even if other programs change the file's mode or request a lease.  If
- * @shared is true, another unfinished part uses the open file description of
- * @fd.  The file is then opened again, because the kernel reports a write error
- * only once for each open file description.  If too many files are open,
- * unfinished parts of @b are finished.  Returns -1 with errno set if the file
- * cannot be opened.
+ * Returns another descriptor of the file of @fd.  With this descriptor, blocks
+ * can be swapped back even if other programs change the file's mode or request
+ * a lease.  If @shared is true, another unfinished part uses the open file
+ * description of @fd.  The kernel reports a write error only once for each open
+ * file description, so that the file is opened again.  If too many files are
+ * open, unfinished parts of @b are finished.  Returns -1 with errno set if the
+ * file cannot be opened.
  */
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
- * Locks the pages of a part in memory before the part is moved.  If the
- * process's limit for locked memory is exceeded, finishes unfinished parts,
- * which unlocks their pages.
+ * Locks the pages of a part in memory before the part is moved.  If the process
+ * exceeds its limit for locked memory, finishes unfinished parts to unlock
+ * their pages.
  */
 void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 
@@ -71,15 +70,15 @@ void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 
 /*
- * Finishes all parts: waits until their data is on disk.  If data cannot be
- * written, moves it back and calls failed().
+ * Waits until the data of all parts is on disk.  If the data of a part cannot
+ * be written, moves the data back and calls failed().
  */
 void e4l_behind_finish(struct e4l_behind *b);
 
 /*
- * If @error, the errno of a failed open, means too many open files, finishes
- * all parts, which closes their descriptors.  Returns true if the open may be
- * repeated.
+ * If @error is an errno for too many open files, finishes all parts, which
+ * closes their descriptors.  Returns true if the caller may repeat the failed
+ * open.
  */
 bool e4l_behind_close_for(struct e4l_behind *b, int error);
 

@@ -2,8 +2,8 @@
 /*
  * carry: carries out the plan of a mounted filesystem.  Each file is opened and
  * mapped again immediately before its moves.  A file that has changed is not
- * moved.  If a target is no longer free, the file is moved to other blocks at
- * the end (finish_later()).
+ * moved.  If the target of a file is no longer free, finish_later() moves the
+ * file to other blocks at the end of the run.
  */
 #include "config.h"
 #include <errno.h>
@@ -35,7 +35,9 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
 }
 
-/* Stops moving the file, and reports the reason once. */
+/*
+ * Stops moving the file, and reports the reason unless a reason was reported.
+ */
 static void give_up(struct e4l_online *o, struct e4l_candidate *c,
 		    enum e4l_skip why, uint64_t extents)
 {
@@ -49,7 +51,10 @@ static struct e4l_candidate *find(const struct e4l_online *o, ext2_ino_t ino)
 	return bsearch(&ino, o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
 }
 
-/* Returns the reason why the run has ended; E4L_SKIP_NONE if it goes on. */
+/*
+ * Returns the reason why the run has ended, or E4L_SKIP_NONE if the run
+ * continues.
+ */
 static enum e4l_skip ended(const struct e4l_online *o)
 {
 	return o->ways.broken ? E4L_SKIP_DEVICE :
@@ -66,8 +71,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 		return;
 	o->run.result->files_done -= c->done;
 	/*
-	 * if a reason has already been reported, do not report a successful
-	 * move back
+	 * if a reason was already reported, do not report a successful move
+	 * back
 	 */
 	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
 	     c->told && put_back ? 0 : c->moves ? c->moves : 1, EIO);
@@ -78,8 +83,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 /* --------------------------------------------------------------- open, map */
 
 /*
- * Reads the file's map.  Returns E4L_SKIP_NONE or, if the map is incomplete or
- * cannot be read, the reason.
+ * Reads the file's map.  Returns E4L_SKIP_NONE, or the reason why the map is
+ * incomplete or cannot be read.
  */
 static enum e4l_skip map(struct e4l_open_file *f)
 {
@@ -123,7 +128,10 @@ static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 
 /* -------------------------------------------------------------------- moves */
 
-/* Whether the blocks that @m moves are still where the plan expects them. */
+/*
+ * Returns whether the blocks that @m moves are still at the physical blocks
+ * that the plan expects.
+ */
 static bool is_in_place(const struct e4l_open_file *f,
 			const struct e4l_plan_move *m)
 {
@@ -147,8 +155,8 @@ static bool is_in_place(const struct e4l_open_file *f,
 }
 
 /*
- * Counts the fragments that could still be saved in a file that may be partly
- * moved.
+ * Counts the fragments that could still be saved in a file.  The run may have
+ * moved a part of the file.
  */
 static void look_again(struct e4l_candidate *c, struct e4l_open_file *f)
 {
@@ -165,7 +173,7 @@ static void count_done(struct e4l_online *o, struct e4l_candidate *c)
 }
 
 /*
- * Carries out one move.  Returns false if the file's remaining moves in this
+ * Carries out the move @m.  Returns false if the file's remaining moves in the
  * batch must be skipped.
  */
 static bool move(struct e4l_online *o, struct e4l_candidate *c,
@@ -179,8 +187,8 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 	if (!is_in_place(f, m)) {
 		look_again(c, f);
 		/*
-		 * if no excess is left, another run has moved the file; if
-		 * c->later is set, finish_later() moves the file
+		 * report nothing if another run has moved the file, or if
+		 * finish_later() will move the file
 		 */
 		if (c->moves && !c->later)
 			give_up(o, c, E4L_SKIP_BEING_WRITTEN, c->moves);
@@ -224,7 +232,7 @@ static void move_file(struct e4l_online *o, const struct e4l_plan_move *v,
 	count_done(o, c);
 }
 
-/* Carries out the moves of one batch. */
+/* Carries out the @n moves of one batch. */
 static void move_batch(struct e4l_online *o, const struct e4l_plan_move *v,
 		       size_t n)
 {
@@ -257,7 +265,7 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 
 /*
  * Returns the number of extents, from extent @i on, that are contiguous in the
- * file.  Sets *@len to the number of their blocks before @eof.
+ * file.  Sets *@len to the number of blocks of these extents before @eof.
  */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)
@@ -300,8 +308,8 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 }
 
 /*
- * Whether a file that was not moved for the reason @why may be moved after
- * other files have been moved.
+ * Returns whether a file that was skipped for the reason @why may be moved
+ * after other files have moved.
  */
 static bool is_space(enum e4l_skip why)
 {
@@ -309,8 +317,9 @@ static bool is_space(enum e4l_skip why)
 }
 
 /*
- * Moves each fragmented logical run to any free extent that is long enough.
- * @last: this is the last attempt, so a lack of space must be reported.
+ * Moves each fragmented logical run of the file to any free extent that is long
+ * enough.  If @last is true, no attempt follows, and a lack of space must be
+ * reported.
  */
 static void finish_file(struct e4l_online *o, struct e4l_candidate *c,
 			bool last)
@@ -355,9 +364,9 @@ static void finish_all(struct e4l_online *o, bool last)
 }
 
 /*
- * Repeats finish_all() as long as it moves files.  Before each repetition, free
- * space is reserved again: the new slices are fewer and longer, because they
- * include the blocks that moved files have left.
+ * Repeats finish_all() until it moves no file.  Before each repetition,
+ * reserves free space again, including blocks that moved files have left: the
+ * new slices are fewer and longer.
  */
 static void finish_later(struct e4l_online *o)
 {
@@ -462,7 +471,10 @@ errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why)
 	return err;
 }
 
-/* Counts the planned moves of each file, and looks up the paths. */
+/*
+ * Counts the planned moves of each file, and looks up the paths of the files to
+ * move.
+ */
 static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 			 size_t n)
 {

@@ -14,12 +14,14 @@
 #define SPARE_PERCENT	5 /* percentage of the filesystem that stays free */
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
-/* the longest gap between slices that counts as free, in blocks */
+/* up to this number of blocks, a gap between slices counts as free */
 #define TREE_GAP	8
-/* number of fallocate() calls; other programs can allocate space in between */
+/*
+ * number of fallocate() calls, between which other programs can allocate space
+ */
 #define CHUNKS	64
 #define LEAST_CHUNK_BYTES	(16u << 20)
-/* time for which the result of fstatvfs() is used */
+/* after this time, fstatvfs() is called again */
 #define FRESH_NSEC	2000000
 
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
@@ -52,8 +54,8 @@ void e4l_donor_close(struct e4l_donor *d)
 }
 
 /*
- * Returns the number of blocks that may be reserved.  The number is negative if
- * free space is below the reserve.
+ * Returns the number of blocks that may be reserved.  The result is negative if
+ * free space is smaller than the reserve.
  */
 static int64_t room(const struct e4l_donor *d)
 {
@@ -151,12 +153,12 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 }
 
 /*
- * Merges three sorted lists into a new map: the slices of the old map without
- * the taken slices, plus the given slices.
+ * Merges three sorted lists into a new map.  The new map has the slices of the
+ * old map (@v) except the taken slices, and the given slices.
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	struct e4l_slice rest; /* part of a slice that is not merged yet */
+	struct e4l_slice rest; /* unmerged part of a slice */
 };
 
 static bool next_kept(struct merge *m)
@@ -186,8 +188,8 @@ static bool next_kept(struct merge *m)
 }
 
 /*
- * Removes the part before the next taken block from m->rest, and returns this
- * part.
+ * Removes the part before the next taken block from m->rest, and returns the
+ * removed part.
  */
 static struct e4l_slice take_kept(struct merge *m)
 {
@@ -203,8 +205,8 @@ static struct e4l_slice take_kept(struct merge *m)
 
 /*
  * Removes blocks that files have taken from the donor's map.  If @committed is
- * true, the transactions of the exchanges are on disk, and the blocks that
- * files have left are added to the map.
+ * true, the exchanges are durable, and blocks that files have left are added to
+ * the map.
  */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
@@ -248,9 +250,9 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 }
 
 /*
- * Returns the length of the largest free extent that the slices form, without
- * the @len blocks from @pblk on.  Short gaps, such as the donor's own tree
- * blocks, are counted as free.
+ * Returns the length, in blocks, of the largest free extent that the slices
+ * form, without the @len blocks from @pblk on.  Short gaps between slices, such
+ * as the donor's own tree blocks, count as free.
  */
 static uint64_t longest(const struct e4l_donor *d, uint64_t pblk, uint64_t len)
 {
@@ -286,9 +288,9 @@ static int create(struct e4l_donor *d, const char *dir)
 }
 
 /*
- * Commits the running transaction: fchmod() changes the inode, so that fsync()
- * has to commit.  Blocks that other files have freed become usable only after a
- * commit.
+ * Commits the running transaction of the kernel, because blocks that other
+ * files have freed become usable only after a commit.  fchmod() changes the
+ * inode, so that fsync() commits.
  */
 static int commit(const struct e4l_donor *d)
 {
@@ -312,8 +314,8 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 		if (!len)
 			break;
 		/*
-		 * not posix_fallocate(), which writes zeroes if the filesystem
-		 * does not support fallocate()
+		 * if fallocate() is not supported, posix_fallocate() would
+		 * write zeroes
 		 */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
@@ -337,7 +339,7 @@ enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir)
 
 	if (blocks <= 0)
 		return E4L_SKIP_RESERVE;
-	/* the kernel's limit of the file size, in blocks */
+	/* the kernel limits the size of a file to this number of blocks */
 	if (blocks > UINT32_MAX - 1)
 		blocks = UINT32_MAX - 1;
 	err = create(d, dir);
@@ -395,8 +397,8 @@ uint64_t e4l_donor_page_blocks(const struct e4l_donor *d)
 }
 
 /*
- * Returns how many blocks of @s must be skipped so that the remainder begins at
- * the same offset in a page as @lblk.
+ * Returns how many blocks at the start of @s are before the first block that
+ * has the same offset in a page as @lblk.
  */
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
@@ -450,8 +452,8 @@ static int by_length(const void *a, const void *b)
 }
 
 /*
- * Gives @blocks blocks back by punching holes into the ends of the largest
- * slices: a plan leaves the largest slices free.
+ * Gives @blocks blocks back to other programs: punches holes into the ends of
+ * the largest slices, which a plan leaves free.
  */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
@@ -496,10 +498,10 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Gives back @blocks blocks, or as many as in all earlier calls together if
- * that number is larger, because a program that needs space may soon need more.
- * Does not give back blocks that moved files have left: these blocks are
- * reusable only after a commit, which takes time.
+ * Gives back @blocks blocks or, if larger, the number of blocks that all
+ * earlier calls have given back.  A program that needs space may soon need
+ * more.  Does not give back blocks that moved files have left, because these
+ * blocks become usable only after a commit, which takes time.
  */
 static void give_back(struct e4l_donor *d, uint64_t blocks)
 {
@@ -511,8 +513,9 @@ static void give_back(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Whether the result of the last fstatvfs() is recent enough.  If it is not,
- * records the current time for the fstatvfs() that follows.
+ * Returns whether the result of the last fstatvfs() is recent enough.  If the
+ * result is false, records the current time, because the caller will call
+ * fstatvfs().
  */
 static bool is_fresh(struct e4l_donor *d)
 {
@@ -537,13 +540,14 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 		return true;
 	left = room(d);
 	/*
-	 * tolerate small differences, because the size of the donor's extent
-	 * tree changes
+	 * tolerate a small lack, because the size of the donor's extent tree
+	 * changes
 	 */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
 	/*
-	 * do not commit first: meanwhile, other programs could run out of space
+	 * do not commit first: during a commit, other programs could run out of
+	 * space
 	 */
 	give_back(d, (uint64_t)-left + d->spare_avail_blocks);
 	if (d->n || d->n_given)

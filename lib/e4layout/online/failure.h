@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * failure: distinguishes errors of the kernel that mean a failure (of the
- * device or the filesystem) from refusals.
+ * failure: distinguishes failures of the device or the filesystem from refusals
+ * of the kernel.
  */
 #ifndef E4L_FAILURE_H
 #define E4L_FAILURE_H
@@ -9,14 +9,14 @@
 #include <e4layout/repack.h>
 
 /*
- * Returns the reason to report for @error if @error means a failure;
- * E4L_SKIP_NONE if it does not.
+ * Returns the reason to report for the errno @error, or E4L_SKIP_NONE if @error
+ * is not a failure of the device or the filesystem.
  */
 enum e4l_skip e4l_failure_skip(int error);
 
 /*
- * A row of a list of reasons.  The last row of a list has @error 0 and applies
- * to all errnos without a row.
+ * A row of a list that maps errnos to reasons.  The last row of a list has
+ * @error 0 and applies to all errnos without a row.
  */
 struct e4l_reason {
 	int error;		/* 0 in the last row */
@@ -24,8 +24,9 @@ struct e4l_reason {
 };
 
 /*
- * Returns e4l_failure_skip(@error) if @error means a failure; otherwise, the
- * reason in the list @reasons.
+ * If @error is a failure of the device or the filesystem, returns
+ * e4l_failure_skip(@error).  Otherwise, returns the reason for @error in the
+ * list @reasons.
  */
 enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons);
 

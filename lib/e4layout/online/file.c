@@ -19,9 +19,9 @@
 /* --------------------------------------------------------------------- open */
 
 /*
- * Opens a file below @root_fd.  With O_NONBLOCK, the call does not wait for the
- * holder of a lease.  A device file at this path would be opened, but only
- * privileged programs can create one.
+ * Opens the file @path below @root_fd.  With O_NONBLOCK, the call does not wait
+ * for the holder of a lease.  The call would also open a device file, but only
+ * privileged programs can create a device file.
  */
 static int open_below(int root_fd, const char *path, uint64_t more)
 {
@@ -55,7 +55,7 @@ static const struct e4l_reason reasons[] = {
 
 /*
  * Checks that the open file is the regular file @ino with @generation.  Returns
- * an errno; ESTALE means that it is another file.
+ * an errno; ESTALE: the open file is another file.
  */
 static int look(struct e4l_open_file *f, ext2_ino_t ino, uint32_t generation)
 {

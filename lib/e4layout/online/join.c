@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * join: joins extents with EXT4_IOC_JOIN_EXTENTS, an ioctl of the patches in
- * kernel/.  While the kernel blocks all writers, it finds short unwritten runs,
- * zeroes them on the device and marks them written.  Changes of the file after
- * it was mapped do no harm, because the kernel uses its own map.
+ * kernel/.  The kernel blocks all writers, finds short unwritten runs, zeroes
+ * the runs on the device, and marks the runs as written.  The kernel uses its
+ * own map of the file, so that a change of the file after e4l_file_map() does
+ * no harm.
  */
 #include "config.h"
 #include <errno.h>
@@ -25,8 +26,8 @@ bool e4l_way_joins(int root_fd)
 	struct join_extents none = { 0 };
 
 	/*
-	 * a directory is never open for writing, so a kernel that knows the
-	 * ioctl returns EBADF
+	 * the directory is not open for writing, so that a kernel that knows
+	 * the ioctl returns EBADF
 	 */
 	return ioctl(root_fd, EXT4_IOC_JOIN_EXTENTS, &none) && errno == EBADF;
 }
@@ -39,9 +40,9 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Joins extents in one range of the file, in blocks.  A signal or the freezer
- * ends the ioctl early.  The call is then repeated, unless the run has been
- * stopped.
+ * Joins extents in the blocks [@lblk, @end) of the file.  A signal or the
+ * freezer can end the ioctl early.  Unless the run has ended, repeats an ioctl
+ * that has ended early.
  */
 static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)
@@ -68,7 +69,7 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 
 /*
  * Joins one piece: runs[i] and as many following runs as fit into PIECE_BYTES.
- * *@k: index of the first run after the piece.
+ * Sets *@k to the index of the first run after the piece.
  */
 static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,

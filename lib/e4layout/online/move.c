@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * move: exchanges blocks with EXT4_IOC_MOVE_EXT.  The kernel locks the pages of
- * both files one after the other, reads absent pages, swaps the blocks while
- * both block maps are locked, and marks the pages dirty, so that all readers
- * and writers see the same content at any time.  For dirty pages and large
- * folios, the kernel returns EBUSY.  The pages are then written out and dropped
- * from memory, and the call is repeated.
+ * the two files, reads absent pages, swaps the blocks while the block maps of
+ * the files are locked, and marks the pages dirty.  At any time, readers and
+ * writers see the unchanged content.  For dirty pages and large folios, the
+ * kernel returns EBUSY.  After EBUSY, the run writes the pages out, drops the
+ * pages from memory, and repeats the call.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "move_ext.h"
 #include "way.h"
 
-#define MOVE_TRIES	3	/* repetitions if the kernel returns EBUSY */
+#define MOVE_TRIES	3	/* repetitions after EBUSY from the kernel */
 #define PIECE_BYTES	(4u << 20)
 
 static const struct e4l_reason reasons[] = {
@@ -42,10 +42,10 @@ struct piece {
 };
 
 /*
- * Called if the kernel returns EBUSY: writes out, drops and reads the pages of
- * the piece again.  If a block of the piece has already been exchanged, the
- * pages have to stay in memory; returns EBUSY, so that the remaining blocks
- * become another piece.
+ * Called if the kernel returns EBUSY.  Writes out, drops and reads the pages of
+ * the piece again.  If a block of the piece was already exchanged, the pages
+ * have to stay in memory: returns EBUSY, so that the remaining blocks become
+ * another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -64,7 +64,10 @@ static int unpin(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* Exchanges the file's blocks from @lblk on with @s.  Returns an errno. */
+/*
+ * Exchanges the file's blocks from @lblk on with the slice @s of the donor.
+ * Returns an errno.
+ */
 static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		    struct e4l_moved *m)
 {
@@ -86,7 +89,7 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
 		.len = moved,
 	};
-	/* without the record, the run does not reuse the file's old blocks */
+	/* after ENOMEM, the run does not use the file's old blocks */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
 	return err;
@@ -94,8 +97,8 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 
 /*
  * Exchanges a piece.  If the kernel returns EBUSY for a later part of the
- * piece, exchanges only the part before.  Sets *@done to the number of
- * exchanged blocks.
+ * piece, exchanges only the blocks before this part.  Sets *@done to the number
+ * of exchanged blocks.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -119,7 +122,10 @@ static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 	return err == EBUSY && *done ? 0 : err;
 }
 
-/* Moves a piece.  The donor keeps the old blocks until the piece is on disk. */
+/*
+ * Moves a piece of the file.  The donor keeps the old blocks until the data of
+ * the piece is on disk.
+ */
 static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk,
 		      uint64_t len, uint64_t pblk, uint64_t *done)
 {
@@ -138,8 +144,8 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	f->shared = true;
 	*done = 0;
 	/*
-	 * collect an earlier write error, so that it is not taken for an error
-	 * of this piece
+	 * collect an earlier write error of the file, which could be taken for
+	 * an error of this piece
 	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include "move_ext.h"
 
-/* Calls the ioctl once; the kernel may swap only a part of the range. */
+/*
+ * Calls EXT4_IOC_MOVE_EXT once; the kernel may swap only a part of the range.
+ */
 static int swap_some(int fd, struct move_extent *m)
 {
 	int err;

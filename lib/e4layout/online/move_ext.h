@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ioctl that swaps blocks of two files. */
+/* EXT4_IOC_MOVE_EXT, the ioctl that swaps blocks of two files. */
 #ifndef E4L_MOVE_EXT_H
 #define E4L_MOVE_EXT_H
 
@@ -14,9 +14,9 @@ struct move_extent {
 
 /*
  * Swaps @m->len blocks of @fd, which is open for reading and writing, with
- * blocks of the donor.  Afterwards, @m describes the blocks that are not
+ * blocks of the donor.  After the call, @m describes the blocks that were not
  * swapped.  If the kernel returns EBUSY, @unpin is called with the remaining
- * blocks; it returns 0 to try again, or an errno to give up.  Holes are
+ * blocks.  @unpin returns 0 to try again, or an errno to give up.  Holes are
  * skipped.  Returns 0 if all blocks are swapped, otherwise an errno.
  */
 int e4l_move_ext(int fd, struct move_extent *m,

@@ -2,14 +2,14 @@
 /*
  * online: repacks a mounted filesystem.
  *
- *  1. find: the device is scanned.  Other programs change the filesystem at the
- *     same time, so apparent damage is skipped.
- *  2. plan (planning.c): the donor reserves free space, which is all the free
- *     space that the planner may use.  Everything else that cannot move is a
- *     wall.
+ *  1. find: the run scans the device.  Other programs can change the filesystem
+ *     during the scan, so that apparent damage is skipped.
+ *  2. plan (planning.c): the donor reserves free space.  The planner may use
+ *     only this free space, and treats all other blocks that cannot move as
+ *     walls.
  *  3. carry out (carry.c): batch by batch, the kernel exchanges blocks of files
  *     with blocks of the donor.
- *  4. count: the device is scanned again for the final figures.
+ *  4. count: the run scans the device again for the final figures.
  */
 #include "config.h"
 #include <errno.h>
@@ -32,7 +32,7 @@
 
 /*
  * Returns the reason why the file cannot be moved while the filesystem is
- * mounted, or E4L_SKIP_NONE if it can.
+ * mounted, or E4L_SKIP_NONE.
  */
 static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 				     const struct e4l_piece *p)
@@ -49,20 +49,22 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 		return E4L_SKIP_OFFLINE_ENCRYPTED;
 	if (!o->ways.journal)
 		return E4L_SKIP_NO_JOURNAL;
-	/* Linux up to 6.19 does not log the exchange for fast commits */
+	/*
+	 * Linux up to 6.19 does not log an exchange of blocks in fast commits
+	 */
 	if (ext2fs_has_feature_fast_commit((struct ext2_super_block *)sb))
 		return E4L_SKIP_FAST_COMMIT;
 	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
 		return E4L_SKIP_UNSUPPORTED;
-	/* other users' files can usually not be opened */
+	/* the process can usually not open files of other users */
 	if (o->uid && inode_uid(*p->inode) != o->uid)
 		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
 }
 
 /*
- * Whether the file whose first extent is @ex begins like a program.  Returns
- * true if this cannot be determined.
+ * Returns whether the file whose first extent is @ex begins like a program.  If
+ * the first block is a hole, is unwritten or cannot be read, returns true.
  */
 static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 {
@@ -111,7 +113,7 @@ static uint64_t size_of(const struct e4l_piece *p)
 
 /*
  * Sets *@gain to the number of extents that joining would save in the current
- * file, or to 0 if joining is not allowed.
+ * file.  If joining is not allowed, *@gain is 0.
  */
 static errcode_t weigh_join(const struct e4l_online *o,
 			    const struct e4l_candidates *f,
@@ -133,8 +135,8 @@ static errcode_t weigh_join(const struct e4l_online *o,
 
 /*
  * Returns the number of extents that begin before @eof, and sets *@cut to the
- * last of them, cut at @eof.  The kernel exchanges no blocks beyond the end of
- * a file.
+ * last of these extents, cut at @eof.  The kernel exchanges no blocks beyond
+ * the end of a file.
  */
 static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 			 struct e4l_extent *cut)
@@ -150,8 +152,8 @@ static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 }
 
 /*
- * Marks the blocks of a file as claimed.  Returns false and marks nothing if
- * another file has claimed some of them.
+ * Marks the blocks of a file as claimed.  If another file has claimed a block,
+ * returns false and marks nothing.
  */
 static bool claim(struct e4l_online *o, const struct e4l_extent *ex, size_t n)
 {
@@ -198,7 +200,7 @@ static unsigned int plan_flags(const struct e4l_online *o,
 	       (allowed & E4L_MAY_AWAY && ask ? E4L_PLAN_ASK : 0);
 }
 
-/* Adds the current file to the plan, unless @allowed permits no moves. */
+/* Adds the current file to the plan if @allowed permits moves. */
 static errcode_t add_to_plan(struct e4l_online *o,
 			     const struct e4l_candidates *f,
 			     const struct e4l_piece *p, unsigned int allowed)
@@ -298,7 +300,10 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 	return 0;
 }
 
-/* Counts free space as it is on the device, which may be slightly outdated. */
+/*
+ * Counts the free space on the device.  The bitmaps on the device may be
+ * slightly outdated.
+ */
 static errcode_t look_at_free_space(struct e4l_online *o, struct e4l_layout *l)
 {
 	void *priv[] = { o, l };
@@ -327,7 +332,7 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 	e4l_run_scanned(&((struct e4l_online *)priv)->run, group, groups);
 }
 
-/* Sets the layout before the run: the scanned files and the free space. */
+/* Sets result->before: the layout of the scanned files, and the free space. */
 static errcode_t add_layout(struct e4l_online *o)
 {
 	o->run.result->before = o->candidates.layout;
@@ -345,7 +350,8 @@ static errcode_t find(struct e4l_online *o)
 	o->candidates.priv = o;
 	err = e4l_scan(o->e, 0, o->run.what.only, &ops, o);
 	/*
-	 * apparent damage is no error: the filesystem changes during the scan
+	 * apparent damage is no error, because the filesystem changes during
+	 * the scan
 	 */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
@@ -380,8 +386,8 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * Counts the files again that the run has opened.  Files that were removed or
- * replaced, or are damaged, count with their figures from before the run.
+ * Counts the opened files again.  A file that was removed or replaced, or is
+ * damaged, counts with its figures before the run.
  */
 static errcode_t recount(struct e4l_online *o)
 {
@@ -424,7 +430,9 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 	if (vfs.f_flag & ST_RDONLY)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
-	/* if another program holds the lock, the run continues */
+	/*
+	 * if another program has locked the root directory, the run continues
+	 */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;
 	return e4l_donor_init(&o->ways.donor, o->root_fd,

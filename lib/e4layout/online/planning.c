@@ -14,29 +14,29 @@
 #include "e4layout/apply/apply.h"
 #include "work.h"
 
-/* memory for a plan in addition to half of the user's limit */
+/* memory for a plan, in addition to half of limits.mem_bytes */
 #define MEM_ANYWAY	(16u << 20)
-/* free space is good if this percentage of it is in large extents */
+/* free space is good if this percentage of free space is in large extents */
 #define LARGE_PERCENT	95
 /*
- * free space is not consolidated if this percentage of the space that a run can
- * reserve is in large extents
+ * if large free extents have this percentage of the space that a run can
+ * reserve, the run does not consolidate free space
  */
 #define ENOUGH_PERCENT	85
 /* bytes to reserve in addition to twice the size of the fragmented files */
 #define LEAST_BYTES	(16u << 20)
 /* the largest free extent keeps this percentage of its length */
 #define LONG_PERCENT	90
-/* fragmented files are small if all of them have at most 1/16 of free space */
+/*
+ * fragmented files are small if they have at most 1/16 of free space in total
+ */
 #define SMALL_SHARE	16
 
 static errcode_t go_on(void *priv)
 {
 	struct e4l_online *o = priv;
 
-	/*
-	 * planning can take seconds; other programs may need the reserved space
-	 */
+	/* during planning, other programs may need the reserved space */
 	e4l_donor_has_room(&o->ways.donor);
 	return e4l_run_stop(&o->run, false) ? E4L_ET_INTERRUPTED : 0;
 }
@@ -49,7 +49,7 @@ static bool is_enough(void *priv)
 	return cb->enough && cb->enough(cb->priv);
 }
 
-/* Whether consolidating free space is requested and useful. */
+/* Returns whether consolidating free space is requested and useful. */
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
@@ -77,7 +77,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 	};
 	uint64_t blocks = ext2fs_blocks_count(fs->super);
 
-	/* the kernel limits its transactions itself */
+	/* the kernel limits the size of its own transactions */
 	opt.geo.txn_blocks = 0;
 	opt.geo.cluster_blocks = 1;
 	o->n_claimed = blocks < UINT32_MAX - E4L_WORD_BITS ?
@@ -91,7 +91,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 }
 
 /*
- * Adds a slice of the donor to the plan's free space, without blocks that
+ * Adds a slice of the donor to the plan's free space, except blocks that
  * belonged to a file during the scan.
  */
 static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
@@ -113,9 +113,9 @@ static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 }
 
 /*
- * Returns the number of blocks to keep reserved, or UINT64_MAX for all blocks.
- * The plan needs all reserved space if free space is fragmented, or if the
- * fragmented files are not small.
+ * Returns the number of blocks to keep reserved, or UINT64_MAX to keep all
+ * reserved blocks.  The plan needs all reserved blocks if free space is
+ * fragmented, or if the fragmented files are not small.
  */
 static uint64_t to_keep(const struct e4l_online *o)
 {
@@ -128,8 +128,8 @@ static uint64_t to_keep(const struct e4l_online *o)
 }
 
 /*
- * Sets @dir to the path of the directory of a file, without a leading slash.
- * Returns false if the path is unknown or too long.
+ * Sets @dir to the path, without a leading slash, of the directory that
+ * contains @ino.  Returns false if the path is unknown or too long.
  */
 static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 		   char dir[PATH_MAX])
@@ -179,17 +179,14 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	uint64_t blocks = to_keep(o);
 
 	/*
-	 * load the names again later: the plan may also move files without
-	 * excess fragments, whose names are not loaded
+	 * load the names again later, because the plan may also move files
+	 * without excess fragments
 	 */
 	e4l_names_free(o->names);
 	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
-	/*
-	 * protect the largest free extent if all space stays reserved;
-	 * otherwise, it has been given back
-	 */
+	/* if all blocks stay reserved, protect the largest free extent */
 	if (blocks == UINT64_MAX)
 		d->long_blocks = o->run.result->before.largest_free_blocks *
 				 LONG_PERCENT / 100;
@@ -202,10 +199,10 @@ static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 }
 
 /*
- * Postpones all moves to finish_later().  The kernel exchanges only blocks that
- * have the same offset in a page, but the planner does not know this condition.
- * If a page has several blocks, each fragmented file is therefore moved to any
- * free extent where the kernel can move it.
+ * Postpones all moves to finish_later().  If a page has several blocks, the
+ * kernel exchanges only blocks that have the same offset in a page, but the
+ * planner does not know this condition.  finish_later() moves each fragmented
+ * file to any suitable free extent.
  */
 static void move_all_later(struct e4l_online *o)
 {
@@ -236,8 +233,8 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 		return 0;
 	}
 	/*
-	 * add free blocks that are not reserved; the donor's blocks are in use
-	 * on the device
+	 * add free blocks that are not reserved; on the device, the donor's
+	 * blocks are in use
 	 */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)

@@ -9,8 +9,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * binfmt_misc: longest magic number, and longest line with a magic number in
- * hexadecimal
+ * Limits of binfmt_misc: the longest magic number, and the longest line with a
+ * magic number in hexadecimal.
  */
 #define MAGIC_BYTES	128
 #define LINE_BYTES	(2 * MAGIC_BYTES + 32)
@@ -25,7 +25,7 @@ static size_t parse_hex(const char *text, unsigned char *bytes)
 	return n;
 }
 
-/* A format, as parsed from its file in binfmt_misc. */
+/* A format of executable files, parsed from its file in binfmt_misc. */
 struct parsed {
 	size_t offset, n_magic, n_mask;
 	bool enabled, extension;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * program: detects files that the kernel could execute.  A run should not open
- * such files for writing, because execve(2) fails with ETXTBSY while a file is
+ * a program for writing, because execve(2) fails with ETXTBSY while a file is
  * open for writing.
  */
 #ifndef E4L_PROGRAM_H
@@ -11,30 +11,30 @@
 #include <stddef.h>
 #include <et/com_err.h>
 
-/* A format registered with binfmt_misc. */
+/* A format of executable files that is registered with binfmt_misc. */
 struct e4l_format {
 	size_t offset, len;
-	unsigned char *magic, *mask;	/* @len bytes each, allocated together */
+	unsigned char *magic, *mask;	/* len bytes each, allocated together */
 };
 
 struct e4l_programs {
 	struct e4l_format *v;
 	size_t n;
-	bool by_name;	/* some formats are identified by file name */
+	bool by_name;	/* a format is identified by file name */
 };
 
 /*
- * Reads the registered formats from the directory @path; if the directory
- * cannot be read, there are no formats.  Call e4l_programs_free() also after an
- * error.  Errors: ENOMEM.
+ * Reads the formats registered with binfmt_misc from the directory @path.  If
+ * the directory cannot be read, *@p has no formats.  The caller calls
+ * e4l_programs_free() even after an error.  Errors: ENOMEM.
  */
 errcode_t e4l_programs_read(struct e4l_programs *p, const char *path);
 void e4l_programs_free(struct e4l_programs *p);
 
 /*
- * Whether a file with an execute permission that begins with the @len bytes
- * @head could be executed: ELF, "#!", or a registered format.  If any format is
- * identified by file name, every file could be executed.
+ * Returns whether the kernel could execute a file that has an execute
+ * permission and begins with the @len bytes @head: ELF, "#!", or a registered
+ * format.  If a registered format is identified by file name, returns true.
  */
 bool e4l_is_program(const struct e4l_programs *p, const unsigned char *head,
 		    size_t len);

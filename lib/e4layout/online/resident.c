@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Bytes per call of posix_fadvise(): of a longer range, the kernel reads no
- * more than the read-ahead of the device, which is 128 KiB by default.
+ * Bytes per call of posix_fadvise().  For a longer range, the kernel reads no
+ * more bytes than the read-ahead of the device, which is 128 KiB by default.
  */
 #define AT_ONCE	(128u << 10)
 
@@ -104,7 +104,9 @@ static int read_each(const struct e4l_resident *r)
 int e4l_resident_read(struct e4l_resident *r)
 {
 	each_absent(r, read_ahead);
-	/* prevent large folios in page faults, because they cannot be moved */
+	/*
+	 * prevent page faults from making large folios, which cannot be moved
+	 */
 	if (map(r) && !madvise(r->map, bytes_of(r), MADV_RANDOM) &&
 	    !madvise(r->map, bytes_of(r), MADV_POPULATE_READ))
 		return 0;
@@ -113,7 +115,10 @@ int e4l_resident_read(struct e4l_resident *r)
 
 bool e4l_resident_hold(struct e4l_resident *r)
 {
-	/* not mlock(), which sanitizers replace by an empty function */
+	/*
+	 * call the system call, because sanitizers replace mlock() by an empty
+	 * function
+	 */
 	return map(r) && !syscall(SYS_mlock, r->map, bytes_of(r));
 }
 

@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 /*
- * A range of a file, a record of its pages that were in memory before a move,
- * and a mapping.
+ * A range of a file, with a record of the pages that were in memory before a
+ * move, and a mapping of the range.
  */
 struct e4l_resident {
 	/*
-	 * one byte per page: bit 0 is set if the page was in memory.  NULL:
-	 * this is unknown, and all pages are kept.
+	 * One byte per page: bit 0 is set if the page was in memory.  NULL: it
+	 * is unknown which pages were in memory, and all pages are kept.
 	 */
 	unsigned char *page;
 	size_t n;
@@ -27,40 +27,40 @@ struct e4l_resident {
 };
 
 /*
- * Records which pages are in memory, for the @len bytes from @at on; @at is
- * rounded down to a page.
+ * Records which pages of the @len bytes from byte @at on are in memory.  @at is
+ * rounded down to the start of a page.
  */
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
 /*
  * Reads the absent pages as single pages, because large folios cannot be moved.
- * Returns an errno.  Pages that cannot be read must not be held, because Linux
- * (6.18) would try to read them endlessly.
+ * Returns an errno.  After an error, the caller must not hold the pages,
+ * because Linux (6.18) would try to read them endlessly.
  */
 int e4l_resident_read(struct e4l_resident *r);
 
 /*
- * Locks the pages in memory; call after e4l_resident_read().  Returns true if
- * the pages are locked, so that only changes of the file can remove them.
- * Returns false if the process's limit for locked memory is exceeded.
+ * Locks the pages in memory after e4l_resident_read().  Returns true if the
+ * pages are locked.  Only changes of the file can remove locked pages.  Returns
+ * false if the process's limit for locked memory is exceeded.
  */
 bool e4l_resident_hold(struct e4l_resident *r);
 void e4l_resident_let_go(struct e4l_resident *r);
 
 /*
- * Sets bit 0 of @page[i] if page number i has been in memory ever since
- * e4l_resident_hold().  Returns false if this is unknown; the caller must then
- * assume that no page has.
+ * Sets bit 0 of @page[i] if page number i was in memory all the time after
+ * e4l_resident_hold().  If this information is not available, returns false,
+ * and the caller must assume that all pages were removed.
  */
 bool e4l_resident_held(const struct e4l_resident *r, unsigned char *page);
 
 /*
- * Unlocks the pages, drops the pages that were not in memory before, and frees
- * the members of @r.
+ * Unlocks the pages, drops the pages that were not in memory at
+ * e4l_resident_note(), and frees the members of @r.
  */
 void e4l_resident_restore(struct e4l_resident *r);
 
-/* Unlocks the pages without dropping any, and frees the members of @r. */
+/* Unlocks the pages, which stay in memory, and frees the members of @r. */
 void e4l_resident_free(struct e4l_resident *r);
 
 #endif

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * way: the two methods to improve a file that is in use.
+ * way: the methods "move" and "join", which improve a file that is in use.
  *
- * Neither method writes file content.  The file keeps all its bytes even if a
- * method ends early, by a kill or a power cut.
+ * Move and join do not change the content of a file, even if a kill or a power
+ * failure interrupts them.
  *
- * Move lets the kernel swap blocks: the kernel locks the pages, copies the
+ * Move lets the kernel swap blocks.  The kernel locks the pages, copies the
  * content, and writes the new blocks before it commits the transaction that
- * refers to them.  If the new blocks cannot be written, the blocks are swapped
- * back.
+ * refers to the new blocks.  If the new blocks cannot be written, the blocks
+ * are swapped back.
  *
- * Join lets the kernel zero unwritten runs, if the kernel supports it (see
- * kernel/README.md).  No other method for unwritten runs is safe in user space:
- * a write lease can delay the open(2) of another program only for a limited
- * time (45 s).  If this process or the filesystem is frozen for longer, direct
- * writes of the other program conflict with writes of this process that are in
- * flight.  This applies to written zeroes and to pages that are only made dirty
- * (MADV_POPULATE_WRITE).  The inode's lock would prevent the conflict, but only
- * the kernel can take it.
+ * Join lets the kernel zero unwritten runs with EXT4_IOC_JOIN_EXTENTS (see
+ * kernel/README.md).  In user space, no method to zero unwritten runs is safe.
+ * A write lease delays the open(2) of another program for at most 45 s. If this
+ * process or the filesystem is frozen for a longer time, direct writes of the
+ * other program conflict with unfinished writes of this process.  Pages that
+ * are only made dirty (MADV_POPULATE_WRITE) conflict, too.  The lock of the
+ * inode would prevent the conflict, but only the kernel can take this lock.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -44,45 +43,45 @@ struct e4l_ways {
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
-/* Call when the current file, of @blocks blocks, is finished. */
+/* Records that the current file, of @blocks blocks, is finished. */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
-/* Whether the run has ended. */
+/* Returns whether the run has ended. */
 static inline bool e4l_ways_ended(const struct e4l_ways *w)
 {
 	return w->broken || w->result->stopped;
 }
 
 /*
- * Counts @blocks written blocks, shows progress, and waits as long as pace()
- * requests.  While waiting, gives blocks of the donor back if the free space
- * falls below the reserve.  Then calls stop(), and returns whether the run has
- * ended.
+ * Counts @blocks written blocks, reports progress, and waits as long as pace()
+ * requests.  During the wait, gives blocks of the donor back if the free space
+ * falls below the reserve.  After the wait, calls stop(), and returns whether
+ * the run has ended.
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
- * Moves *@len blocks of the file from @lblk on, which are contiguous in the
- * file, to the blocks from @pblk on, which belong to the donor (see
- * e4l_donor_fits()).  Sets *@len to the number of blocks that were not moved.
- * Returns E4L_SKIP_NONE if all blocks were moved or the run has ended,
- * otherwise the reason.
+ * Moves *@len blocks of the file, contiguous from @lblk on, to the donor's
+ * blocks from @pblk on (see e4l_donor_fits()).  Sets *@len to the number of
+ * blocks that were not moved.  Returns E4L_SKIP_NONE if all blocks were moved
+ * or the run has ended, otherwise the reason.
  */
 enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
 			   uint64_t lblk, uint64_t *len, uint64_t pblk);
 
 /*
- * Joins the unwritten @runs of the file, which are in logical order, with their
- * neighbours.  Sets *@left to the number of extents that could still be saved
- * by joining the runs that were not joined.  Returns E4L_SKIP_NONE if all runs
- * were joined or the run has ended, otherwise the reason.
+ * Joins the unwritten @runs of the file, which are in logical order, with
+ * adjacent extents.  Sets *@left to the number of extents that joining the
+ * remaining runs could save.  Returns E4L_SKIP_NONE if all runs were joined or
+ * the run has ended, otherwise the reason.
  */
 enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left);
 
 /*
- * Whether the kernel supports EXT4_IOC_JOIN_EXTENTS; @root_fd: root directory.
+ * Returns whether the kernel supports EXT4_IOC_JOIN_EXTENTS.  @root_fd is open
+ * on the root directory.
  */
 bool e4l_way_joins(int root_fd);
 
