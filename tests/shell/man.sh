@@ -25,6 +25,8 @@ for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 	sed -n 's/^\.SH //p' "$page" | grep -xE "$order" >"$work/sections"
 	echo "$order" | tr '|' '\n' | grep -xFf "$work/sections" |
 		diff "$work/sections" - || fail "$page: sections are out of order"
+	! grep -q '^\.TS' "$page" || [ "$(head -n 1 "$page")" = "'\\\" t" ] ||
+		fail "$page: line 1 does not name the preprocessor tbl"
 	sections "$page" | while read -r section; do
 		grep -q "^\.SH $section\$" "$page" ||
 			fail "$page: no section $section"
