@@ -244,7 +244,8 @@ static const struct args_tool tool = {
  * Sets the time of mke4fs, mke2fs and libext2fs to SOURCE_DATE_EPOCH.  Without
  * SOURCE_DATE_EPOCH, mke4fs, mke2fs and libext2fs use the current time.  If the
  * time of libext2fs is 0, libext2fs reads the clock; mke2fs and libext2fs
- * therefore get 1 instead of 0.
+ * therefore get 1 instead of 0.  libext2fs 1.47.1 and newer prefer
+ * SOURCE_DATE_EPOCH to E2FSPROGS_FAKE_TIME.
  */
 static bool set_time(struct config *c)
 {
@@ -266,7 +267,8 @@ static bool set_time(struct config *c)
 	 * octal.
 	 */
 	snprintf(fake, sizeof(fake), "%lld", c->now ? (long long)c->now : 1);
-	return !setenv("E2FSPROGS_FAKE_TIME", fake, 1) || no_memory(c);
+	return (!setenv("E2FSPROGS_FAKE_TIME", fake, 1) &&
+		!setenv("SOURCE_DATE_EPOCH", fake, 1)) || no_memory(c);
 }
 
 /* Returns whether the value of -d is standard input. */
