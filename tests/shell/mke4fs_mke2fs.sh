@@ -84,7 +84,7 @@ done <<'END'
 = -E lazy_journal_init=1
 ! -O mmp -E mmp_update_interval=9
 ! -O sparse_super2 -E num_backup_sb=1
-! -O orphan_file -E orphan_file_size=128k
+! -O orphan_file -E orphan_file_size=256k
 = -E packed_meta_blocks=1
 ! -O quota -E quotatype=usrquota
 ! -E resize=1000000
