@@ -112,16 +112,25 @@ same 'the number of damaged archives' "$(find bad -type f | wc -l)" 61
 for archive in bad/*; do
 	mustfail 1 "$mke4fs" -q -d "$archive" img
 	one_sentence mke4fs
-	says "^mke4fs: $archive: a: "
+	says "^mke4fs: $archive: (a|archive): "
 	[ ! -e img ] || fail "$archive: an image is left behind"
 done
+refused=
 for archive in good/*; do
-	check "$mke4fs" -q -d "$archive" img
+	run "$mke4fs" -q -d "$archive" img
+	case $archive in *-full)
+		if grep -q 'archive: Malformed sparse map data$' "$err"; then
+			refused="$refused $archive"
+			continue
+		fi ;;
+	esac
+	[ "$status" = 0 ] || { show_run; fail "$archive"; }
 	debugfs -R 'cat a' img 2>/dev/null | cmp - "want/${archive#*/}" ||
 		fail "$archive: other content"
 	same "$archive: the next file" "$(debugfs -R 'cat z' img 2>/dev/null)" zz
 	rm img
 done
+[ ! "$refused" ] || skip_part "this libarchive refuses$refused"
 
 # sparse files as GNU tar stores them, with maps of several blocks
 mkdir src
@@ -132,15 +141,18 @@ with open('src/file', 'wb') as f:
         f.write(b'%d' % i * 1000)
     f.truncate(3000000)
 P
+truncate -s 100000 src/hole
 for format in gnu oldgnu 'posix --sparse-version=0.0' \
 	'posix --sparse-version=0.1' 'posix --sparse-version=1.0'; do
 	# shellcheck disable=SC2086
-	tar -C src --format=$format -S -cf s.tar file
+	tar -C src --format=$format -S -cf s.tar hole file
 	[ "$(stat -c %s s.tar)" -lt 2500000 ] || fail "$format: not sparse"
 	for source in s.tar -; do
 		"$mke4fs" -q -d $source img <s.tar || fail "$format"
 		debugfs -R 'cat file' img 2>/dev/null | cmp - src/file ||
 			fail "$format: other content"
+		debugfs -R 'cat hole' img 2>/dev/null | cmp - src/hole ||
+			fail "$format: other content of a hole"
 		rm img
 	done
 done
