@@ -5,6 +5,9 @@ set -eu
 top=/src
 . "$top/scripts/setup.sh"
 build=/build			# directory of make_tests and listed
+# factor for the time limit of unit tests, for emulators and busy machines
+CK_TIMEOUT_MULTIPLIER=20
+export CK_TIMEOUT_MULTIPLIER
 
 # lane_build DIR OPTION...: builds the tree and the test programs.
 lane_build() {
@@ -72,8 +75,9 @@ make_tests() {
 			echo "SKIP: $test: $(tail -n 1 "${trs%.trs}.log")"
 		fi
 	done
-	cat "$build"/tests/*/*.trs | awk '/^:test-result: *PASS/ { n++ }
-		END { print n + 0, "passed" }'
+	for test; do
+		cat "$build/${test%.*}.trs" 2>/dev/null || :
+	done | awk '/^:test-result: *PASS/ { n++ } END { print n + 0, "passed" }'
 	[ ! "$failed" ] || return 1
 	return $status
 }
