@@ -11,7 +11,7 @@
 #include "support/text.h"
 #include "e4debug.h"
 
-#define MARGIN		20	/* columns that "group 12345 [" and "] 100 %" take */
+#define MARGIN		20	/* columns of "group 12345 [" and "] 100 %" */
 #define MIN_CELLS	8
 #define MAX_CELLS	512
 

@@ -183,8 +183,9 @@ static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * If a write of @len blocks at the start or end of the entry at @p is adjacent
- * to a written entry, moves the blocks to that entry and returns true.
+ * Handles a write of @len blocks at the start or end of the entry at @p.  If
+ * the blocks are adjacent to a written entry, moves the blocks to the written
+ * entry and returns true.
  */
 static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 		    uint32_t len)

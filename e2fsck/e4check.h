@@ -42,7 +42,10 @@ struct e4check {
 bool e4check_print_text(const struct e4check *check);
 bool e4check_print_json(const struct e4check *check);
 
-/* Returns the path of the inode of @what; NULL: unknown. */
+/*
+ * Returns the path of the inode of @what.  If the path is unknown, returns
+ * NULL.
+ */
 static inline const char *e4check_path(const struct e4check *check,
 				       const struct finding *what)
 {

@@ -19,7 +19,8 @@ struct e4frag {
 	unsigned int files_form;	/* index of the word of --files */
 	bool files, table, groups, map, by_dir;
 	const char *prometheus;		/* a file, or "-"; NULL: no metrics */
-	const char *html, *compare;	/* files; NULL: not given */
+	/* names of files; NULL: the option was not given */
+	const char *html, *compare;
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
@@ -77,7 +78,7 @@ bool e4frag_print_worst(FILE *out, const struct e4frag *frag);
 /* Prints the object e4frag/1. Returns false after printing an error. */
 bool e4frag_print_json(const struct e4frag *frag);
 
-/* Returns the object e4frag/1. NULL: no memory. */
+/* Returns the object e4frag/1.  If there is no memory, returns NULL. */
 json_t *e4frag_report(const struct e4frag *frag);
 
 /*

@@ -22,11 +22,9 @@ struct subtree {
 struct dirs;
 
 /*
- * Reads all directories, or the directories in @only if @only is not NULL, to
- * find the directory of each file.
- *
- * Memory: 56 bytes for each directory, and 4 bytes for each inode in units of
- * 1024 inodes, of which only units with a used inode are allocated.
+ * Finds the directory of each file by reading all directories.  If @only is not
+ * NULL, reads only the directories in @only.  Memory: 56 bytes for each
+ * directory, and 4 KiB for each unit of 1024 inodes that contains a used inode.
  * dirs_finish() needs 8 more bytes for each directory.
  */
 errcode_t dirs_new(struct e4l *e, ext2fs_inode_bitmap only, struct dirs **ret);

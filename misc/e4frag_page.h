@@ -17,7 +17,7 @@
 
 /*
  * Returns @path.  If @path is too long, returns "..." and the end of @path, and
- * sets *@cut to true.  NULL: no memory.
+ * sets *@cut to true.  If there is no memory, returns NULL.
  */
 json_t *page_path(const char *path, bool *cut);
 

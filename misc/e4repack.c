@@ -216,10 +216,10 @@ static errcode_t repack(struct e4repack *r)
 /* --------------------------------------------------------------------- work */
 
 /*
- * Returns a message for a signal that ends the run immediately.  NULL: no
- * memory.  A mounted filesystem needs no remedy, because the kernel keeps it
- * consistent.  The remedies for an unmounted filesystem would be refused, or
- * would destroy a mounted filesystem.
+ * Returns a message for a signal that ends the run immediately.  If there is no
+ * memory, returns NULL.  A mounted filesystem needs no remedy, because the
+ * kernel keeps it consistent.  The remedies for an unmounted filesystem would
+ * be refused, or would destroy a mounted filesystem.
  */
 static char *end_message(const struct e4repack *r)
 {

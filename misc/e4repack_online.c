@@ -72,8 +72,8 @@ void e4repack_free_resolved(struct e4repack *r)
 /* -------------------------------------------------------------------- open */
 
 /*
- * If an option was given that requires an unmounted filesystem, returns the
- * option, otherwise NULL.
+ * Returns an option that was given and requires an unmounted filesystem.  If
+ * there is no such option, returns NULL.
  */
 static const char *offline_option(const struct e4repack *r)
 {

@@ -288,8 +288,8 @@ static void say_stopped(const struct e4repack *r)
 }
 
 /*
- * If the process lacked a resource, returns the name of the resource, otherwise
- * NULL.
+ * Returns the name of the resource that the process lacked.  If the process
+ * lacked no resource, returns NULL.
  */
 static const char *lacking(errcode_t failure)
 {

@@ -41,7 +41,7 @@ struct passed {
 
 struct config {
 	struct args_common common;
-	/* -d; a file in a later source replaces the file of the same name */
+	/* -d; files of later sources replace files of earlier sources */
 	struct args_texts sources;
 	struct args_texts manifests;	/* applied after all sources */
 	/* --fs-config; applied after IDs have been mapped */

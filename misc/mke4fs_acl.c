@@ -62,9 +62,9 @@ static uint16_t tag_of(int tag)
 }
 
 /*
- * Sets *@ret to the ID of the user or group @who.  Uses @id if it is less than
- * INT_MAX, because libarchive limits larger IDs to INT_MAX; otherwise, uses the
- * ID of @who on this host.  If the ID is unknown, returns false.
+ * Sets *@ret to the ID of the user or group @who.  Uses @id if @id is less than
+ * INT_MAX, because libarchive replaces larger IDs with INT_MAX.  Otherwise,
+ * uses the ID of @who on this host.  If the ID is unknown, returns false.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)
@@ -80,8 +80,8 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 }
 
 /*
- * Handles an entry for @who, whose ID is unknown.  Returns true if the entry
- * may be omitted; otherwise, prints an error.
+ * Handles an entry for @who, whose ID is unknown.  If the entry may be omitted,
+ * returns true.  Otherwise, prints an error and returns false.
  */
 static bool skip_name(struct acls *a, const char *who)
 {

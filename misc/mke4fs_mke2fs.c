@@ -24,9 +24,9 @@ enum voice {
 	/* print everything, because mke2fs can ask a question */
 	VOICE_ALL,
 	VOICE_STDERR,	/* print everything on stderr */
-	VOICE_QUESTION,	/* print questions, and errors if mke2fs fails */
+	VOICE_QUESTION,	/* print questions; if mke2fs fails, print errors */
 	VOICE_ERRORS,
-	VOICE_FAILURE,	/* print errors if mke2fs fails */
+	VOICE_FAILURE,	/* if mke2fs fails, print errors */
 	VOICE_NONE,
 };
 

@@ -498,8 +498,8 @@ static const json_t *choose_docker(const struct oci *o, const json_t *list)
 }
 
 /*
- * If the name of a configuration consists of its digest, returns the digest,
- * otherwise NULL.
+ * If the name of a configuration consists of its digest, returns the digest.
+ * Otherwise, returns NULL.
  */
 static const struct digest *digest_in_name(const char *name, struct digest *d)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A pax header consists of records "LENGTH KEYWORD=VALUE\n".  A global header
- * applies to all members that follow it.
- *
- * libarchive ignores global headers and malformed records, reads a value that
- * is not a number as 0, and normalizes names, so that two files can get the
- * same name.
+ * applies to all members that follow it.  libarchive ignores global headers and
+ * malformed records, and reads a value that is not a number as 0.  libarchive
+ * also normalizes names, so that two files can get the same name.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -39,7 +39,7 @@ static bool new_memory(struct image *im, uint64_t bytes)
 }
 
 /*
- * Returns false if a journal was requested and the prototype has none, because
+ * If a journal was requested and the prototype has no journal, returns false:
  * mke2fs omits a journal that does not fit.
  */
 static bool has_journal_asked_for(const struct config *c,
@@ -65,7 +65,7 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	if (!new_memory(im, file_bytes))
 		return false;
 	if (!run_mke2fs(c, im->path, bytes, inodes, silent, &failed)) {
-		/* The size can be too small for mke2fs. */
+		/* mke2fs may have failed because the size is too small */
 		*err = E4L_ET_NO_SPACE;
 		im->stats = (struct e4l_populate_stats) { 0 };
 		return silent && failed;

@@ -115,8 +115,8 @@ static void drop_data(struct spool *s, uint64_t bytes)
 
 /*
  * Handles @len bytes at @offset, which are in one aligned block of HOLE_BYTES.
- * If the bytes complete the block and all bytes of the block are zeroes,
- * removes the bytes of the block that were already stored, and returns true.
+ * If the bytes complete the block, and the block has only zeroes, removes the
+ * stored bytes of the block and returns true.
  */
 static bool ends_hole(struct spool *s, const char *buf, size_t len,
 		      uint64_t offset)

@@ -125,8 +125,8 @@ static void collect_rows(const struct report *r, struct rows *rows)
 }
 
 /*
- * Longer values are cut.  Only a tunable with an unknown name can have such a
- * value.
+ * Maximum length of a printed value.  Longer values are cut; only tunables with
+ * an unknown name can have longer values.
  */
 #define VALUE_WIDTH 16
 

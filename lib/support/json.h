@@ -19,7 +19,10 @@ static inline uint64_t json_member_value(const void *base,
 	return *(const uint64_t *)((const char *)base + member->offset);
 }
 
-/* Makes an object of the @n members of the struct at @base. NULL: no memory. */
+/*
+ * Makes an object of the @n members of the struct at @base.  If there is no
+ * memory, returns NULL.
+ */
 json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n);
 
@@ -30,16 +33,22 @@ json_t *json_members(const void *base, const struct json_member *members,
  */
 json_t *json_checked(json_t *value, int failed);
 
-/* Returns @number if @there is true, otherwise JSON's null. NULL: no memory. */
+/*
+ * If @there is true, returns @number.  Otherwise, returns JSON's null.  If
+ * there is no memory, returns NULL.
+ */
 json_t *json_number_or_null(bool there, json_int_t number);
 json_t *json_text_or_null(const char *text);
 
-/* Returns a file name, escaped as text.h describes. NULL: no memory. */
+/*
+ * Returns a file name, escaped as text.h describes.  If there is no memory,
+ * returns NULL.
+ */
 json_t *json_name(const char *name);
 
 /*
  * Returns the C string @text, which has at most @max bytes, in the form of
- * text_escape().  NULL: no memory.
+ * text_escape().  If there is no memory, returns NULL.
  */
 json_t *json_field(const char *text, size_t max);
 

@@ -47,7 +47,8 @@ static inline char *put_key(char *to, char before, const char *key)
 
 /*
  * Adds a key, and returns the address for a value of at most @n bytes.  The
- * caller writes the value and calls end_value().  NULL: no memory.
+ * caller writes the value and calls end_value().  If there is no memory,
+ * returns NULL.
  */
 static inline char *add_key(struct json_line *line, const char *key, size_t n)
 {

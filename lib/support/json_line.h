@@ -38,8 +38,8 @@ void json_line_members(struct json_line *line, const void *base,
 		       const struct json_member *members, size_t n);
 
 /*
- * Returns the current line as an object, and begins a new line.  NULL: no
- * memory.
+ * Returns the current line as an object, and begins a new line.  If there is no
+ * memory, returns NULL.
  */
 json_t *json_line_value(struct json_line *line);
 

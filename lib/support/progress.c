@@ -13,7 +13,8 @@
 #define RATE_SECONDS 0.5	/* no rate is shown before this time */
 /* minimum interval between updates on a terminal */
 #define REDRAW_SECONDS 0.1
-#define LINE_SECONDS 1.0	/* minimum interval between lines elsewhere */
+/* minimum interval between lines if stderr is not a terminal */
+#define LINE_SECONDS 1.0
 /* longest remaining time in seconds that is shown */
 #define MOST_LEFT 1e9
 

@@ -26,7 +26,7 @@ void skips_print(FILE *out, const struct e4l_repack_result *result);
 
 /*
  * Returns an array with an object for each reason, the largest possible saving
- * first.  NULL: no memory.
+ * first.  If there is no memory, returns NULL.
  */
 json_t *skips_array(const struct e4l_repack_result *result);
 

@@ -70,8 +70,8 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 	    target_say_what_it_is(t, err))
 		return;
 	/*
-	 * No advice about the MMP block is needed, because e2undo restores the
-	 * MMP block, too.
+	 * No advice about the MMP block is needed, because e2undo also restores
+	 * the MMP block.
 	 */
 	if (err == E4L_ET_MMP_KEPT && undo_guard_changed())
 		return;

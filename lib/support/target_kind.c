@@ -72,7 +72,7 @@ static const struct container *container_of(const struct target *t)
 
 /*
  * Returns the name of a file that does not exist, as a word of a shell command.
- * NULL: no memory.
+ * If there is no memory, returns NULL.
  */
 static char *name_new_file(const char *device)
 {

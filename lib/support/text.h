@@ -18,8 +18,8 @@
 enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
 
 /*
- * Returns the escaped form of the @len bytes of @name; the caller frees it.
- * NULL: no memory.
+ * Returns the escaped form of the @len bytes of @name; the caller frees it.  If
+ * there is no memory, returns NULL.
  */
 char *text_escape(const char *name, size_t len, enum text_for use);
 
@@ -95,10 +95,10 @@ unsigned int text_limit(FILE *out);
 unsigned int text_width(int fd);
 
 /*
- * Opens a stream that writes to memory.  NULL: no memory.  After text_close(),
- * *@text has *@n bytes, and the caller frees it.  Unlike open_memstream(), this
- * stream reports text that was lost for lack of memory: text_close() then
- * returns false.
+ * Opens a stream that writes to memory.  If there is no memory, returns NULL.
+ * After text_close(), *@text has *@n bytes, and the caller frees *@text.
+ * Unlike open_memstream(), this stream reports text that was lost for lack of
+ * memory: text_close() then returns false.
  */
 FILE *text_open(char **text, size_t *n);
 /*

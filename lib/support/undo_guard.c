@@ -100,7 +100,7 @@ static errcode_t put(io_channel io, unsigned long long at, size_t len,
 	return io_channel_write_blk64(io, at / UNIT, -(int)len, data);
 }
 
-/* Appends a write to a list. NULL: no memory. */
+/* Appends a write to a list.  If there is no memory, returns NULL. */
 static struct chunk *append(struct chunk **end, unsigned long long at,
 			    size_t len, const void *data)
 {
@@ -221,7 +221,7 @@ static errcode_t settle(void)
 static bool is_keys(unsigned long long blk)
 {
 	if (!guard.next && blk < 3)
-		return false;	/* undo_io lays out an empty file */
+		return false;	/* the header of an empty file */
 	if (guard.next && blk < guard.next)
 		return true;
 	guard.next = blk + 1;

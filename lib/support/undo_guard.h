@@ -62,7 +62,10 @@ errcode_t undo_guard_try(const char *undo_file);
  */
 void undo_guard_look(errcode_t (*look)(void *priv), void *priv);
 
-/* Returns the error if writing the undo file has failed, otherwise 0. */
+/*
+ * If writing the undo file has failed, returns the error.  Otherwise, returns
+ * 0.
+ */
 errcode_t undo_guard_failed(void);
 
 /* Returns the undo file as a word of a shell command. */

@@ -21,8 +21,8 @@ static const char owned[] =
 	"interleave /d count 12 rounds 4 blocks 1\n";
 
 /*
- * Files with blocks in more groups than the smallest journal can hold bitmaps,
- * and with a tree that fits in no transaction of the smallest journal.
+ * A file whose tree fits in no transaction of the smallest journal.  Its blocks
+ * are in so many groups that the smallest journal cannot hold all bitmaps.
  */
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";

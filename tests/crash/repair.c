@@ -175,7 +175,7 @@ static const char *recover_fs(const struct world *w)
 {
 	bool undone = w->undo && run_e2undo(w);
 
-	/* nothing to undo if only the MMP block was written */
+	/* if only the MMP block was written, e2undo has nothing to undo */
 	if (w->mmp && !undone)
 		return free_mmp(w);
 	return w->mount ? run_mount(w) : run_e2fsck(w, "-fy");

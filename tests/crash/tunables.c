@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tunables are added, grow too large for the root's inode and get a block of
- * their own, change in the block, move back, and are removed.  Each change is
- * one transaction.
+ * Tunables are added, grow until they do not fit into the root's inode, and get
+ * a block of their own.  Tunables then change in the block, move back into the
+ * inode, and are removed.  Each change is one transaction.
  */
 #include "config.h"
 #include <string.h>

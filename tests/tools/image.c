@@ -178,9 +178,9 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 }
 
 /*
- * If @lblk is in the last cluster of @n, sets *@pblk to the physical block of
- * @lblk, and returns the number of blocks from @lblk to the end of the cluster.
- * Otherwise, returns 0.
+ * Returns the number of blocks from @lblk to the end of its cluster, and sets
+ * *@pblk to the physical block of @lblk.  If @lblk is not in the last cluster
+ * of @n, returns 0.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)

@@ -166,7 +166,7 @@ static int *at(struct spot s)
 	return &place[s.block][s.nr];
 }
 
-/* Finds a place in @block with owner @who. */
+/* Finds a place of @block that belongs to the owner @who. */
 static struct spot find(unsigned int block, int who)
 {
 	struct spot s = { block, 0 };

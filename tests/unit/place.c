@@ -272,8 +272,8 @@ static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 /*
  * A file without a window goes to the first group with a free inode in its
  * directory's flex group.  Without flex groups, the file goes to its
- * directory's group or, if the group has no free inode, to a group chosen by a
- * hash of the directory.
+ * directory's group.  If the directory's group has no free inode, a hash of the
+ * directory's inode number chooses the group.
  */
 START_TEST(begins_where_linux_does_without_windows)
 {

@@ -111,7 +111,9 @@ static size_t run_world(struct world *w)
 	check_guard(&was, &is);
 	ck_assert_uint_eq(w->copied, r->copy_blocks);
 	ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
-	/* with excess left, fragments can become adjacent and be zeroed */
+	/*
+	 * if excess remains, fragments that become adjacent may also be zeroed
+	 */
 	if (!is.excess)
 		ck_assert_uint_eq(w->zeroed, r->zero_blocks);
 	check_owners(w);

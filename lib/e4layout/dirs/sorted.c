@@ -370,8 +370,8 @@ static size_t half(const struct e4l_sorted *s)
 
 /*
  * Splits the open leaf, because it has no space for @p at index @i.  If @p
- * would be the first or the last pair, all pairs stay in one leaf, so that
- * adding pairs in sorted order fills the leaves.
+ * would be the first or the last pair, all other pairs stay in one leaf.
+ * Adding pairs in sorted order therefore fills the leaves.
  */
 static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {

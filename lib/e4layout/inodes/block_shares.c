@@ -193,9 +193,9 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * Examines each block that a directory already uses.  If the block has at least
- * @least free inodes, and the directory needs all free inodes of the block,
- * assigns the free inodes to the directory.
+ * Examines each block that a directory already uses.  A block is suitable if it
+ * has at least @least free inodes, and the directory needs all of them.
+ * Assigns the free inodes of suitable blocks to the directory.
  */
 static void give_own(struct share *s, uint32_t least)
 {

@@ -28,9 +28,9 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 }
 
 /*
- * Returns the first inode, at or after @start, where a window of @n inodes can
- * begin so that Linux reads the window with the fewest requests: @start itself,
- * or the first inode of the next read request.
+ * Returns the first inode, at or after @start, for a window of @n inodes that
+ * Linux reads with the fewest requests.  The result is @start itself, or the
+ * first inode of the next read request.
  */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {

@@ -10,8 +10,9 @@
 #include "e4layout/read/zero_runs.h"
 
 /*
- * Free space is good if LARGE_PERCENT of it is in large free extents, and if
- * the length of the largest free extent is NEAR_PERCENT of possible().
+ * Free space is good under two conditions: LARGE_PERCENT of free space is in
+ * large free extents, and the largest free extent has NEAR_PERCENT of the
+ * length possible().
  */
 #define LARGE_PERCENT	95
 #define NEAR_PERCENT	95

@@ -34,19 +34,19 @@
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
 /* call may_move() before moving the file away */
 #define E4L_PLAN_ASK	0x10
-/*
- * move the file as a whole, or not at all: a transaction is too small for its
- * tree
- */
+/* No transaction can hold the file's tree: move the whole file, or nothing. */
 #define E4L_PLAN_AT_ONCE 0x20
 
 struct e4l_plan_options {
 	struct e4l_geometry geo;
 	/* Maximum length of an unwritten run that may be zeroed; 0: none. */
 	uint32_t zeroout_max_blocks;
-	/* maximum for all files, or E4L_NO_LIMIT */
+	/* maximum of zeroed blocks for all files together; or E4L_NO_LIMIT */
 	uint64_t zeroout_budget_blocks;
-	/* maximum for all files, or E4L_NO_LIMIT; counts written blocks only */
+	/*
+	 * maximum of copied blocks for all files together, written blocks only;
+	 * or E4L_NO_LIMIT
+	 */
 	uint64_t copy_budget_blocks;
 	/* Maximum blocks copied per step, if possible; 0: no limit. */
 	uint64_t part_blocks;

@@ -10,7 +10,7 @@
  */
 #define NEAR_PERCENT	96
 /*
- * A further region is made only if the remaining free space has the length of
+ * A further region is made only if enough free space remains: the length of
  * LEAST_REGION large free extents, or LEAST_PERCENT of the final free space.
  */
 #define LEAST_REGION	4

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Layers: resolves paths in the tree, and hides entries of lower layers.  All
- * whiteouts of a layer take effect together, at the end of the layer, in one
- * pass over the tree, because an image may have as many whiteouts as files.
+ * Layers: resolves paths in the tree, and hides entries of lower layers.  An
+ * image may have as many whiteouts as files.  All whiteouts of a layer
+ * therefore take effect together, in one pass over the tree at the end of the
+ * layer.
  */
 #include "config.h"
 #include <errno.h>

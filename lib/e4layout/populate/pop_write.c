@@ -237,8 +237,9 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 /* ------------------------------------------------------- parts of the image */
 
 /*
- * Whether the next item begins at @end, or after the unused blocks of an
- * allocated cluster, and in the same @size-aligned range as @pblk.
+ * Whether the next item begins at @end, or after unused blocks of an allocated
+ * cluster at @end.  The item must also begin in the @size-aligned range that
+ * contains @pblk.
  */
 static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 		    unsigned int size)

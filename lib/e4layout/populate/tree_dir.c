@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Loads a tree from a directory.  Each thread reads one directory at a time,
- * and reads the inodes of the directory in ascending order, which is their
- * order on disk in most filesystems.
+ * Loads a tree from a directory.  Each thread reads one directory at a time.
+ * The inodes of a directory are read in ascending order, which is the order on
+ * disk in most filesystems.
  */
 #include "config.h"
 #include <dirent.h>
