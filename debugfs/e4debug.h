@@ -186,23 +186,23 @@ uint64_t file_blocks(const struct shell *s, const struct file *f);
 
 typedef bool request_fn(struct shell *s, int argc, const char *const *argv);
 
-/* e4debug.c */
+/* Defined in e4debug.c. */
 request_fn do_open, do_close, do_help, do_quit;
-/* look.c */
+/* Defined in look.c. */
 request_fn do_stats, do_frag, do_extents, do_freespace, do_locality, do_tree,
 	   do_cachestat;
-/* draw.c */
+/* Defined in draw.c. */
 request_fn do_map;
-/* journal.c */
+/* Defined in journal.c. */
 request_fn do_journal;
-/* settings.c */
+/* Defined in settings.c. */
 request_fn do_tunables, do_findings;
-/* repack.c */
+/* Defined in repack.c. */
 request_fn do_plan, do_repack, do_files, do_trees, do_directories, do_free,
 	   do_inodes, do_undo;
-/* change.c */
+/* Defined in change.c. */
 request_fn do_mkdir, do_link, do_fallocate, do_punch;
-/* write.c */
+/* Defined in write.c. */
 request_fn do_write;
 
 /* ------------------------------------------------------------------- pass.c */

@@ -125,21 +125,21 @@ static inline uint64_t blocks_of(const struct e4l_populate *p, uint64_t bytes)
 	return bytes / p->bs + (bytes % p->bs != 0);
 }
 
-/* populate.c */
+/* Defined in populate.c. */
 errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
 		       uint32_t node);
 
 /* pop_plan.c: makes the plan; changes the bitmaps of p->fs in memory. */
 errcode_t e4l_pop_plan(struct e4l_populate *p);
 
-/* pop_blocks.c */
+/* Defined in pop_blocks.c. */
 errcode_t e4l_pop_load_free(struct e4l_populate *p);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
 /* Assigns blocks to the blob @id. */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 
-/* pop_dir.c */
+/* Defined in pop_dir.c. */
 void e4l_pop_free_shapes(struct e4l_populate *p);
 errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
@@ -152,7 +152,7 @@ errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 			unsigned int bytes);
 
-/* pop_inode.c */
+/* Defined in pop_inode.c. */
 /* Returns the number of extents that the @n runs @seg need. */
 uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n);
 /* Builds the extent tree of @map: the root, and map->n_tree blocks. */
@@ -168,7 +168,7 @@ uint64_t e4l_pop_inode_sectors(const struct e4l_populate *p,
 errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 			     const char *content, char *buf);
 
-/* pop_xattr.c */
+/* Defined in pop_xattr.c. */
 /* Decides the location of @id's attributes; may add nodes of EA inodes. */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
 /*
@@ -190,7 +190,7 @@ void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 /* pop_quota.c: fills the quota files, if any, with the usage of the image. */
 errcode_t e4l_pop_quota(struct e4l_populate *p);
 
-/* pop_write.c */
+/* Defined in pop_write.c. */
 errcode_t e4l_pop_write(struct e4l_populate *p);
 
 #endif
