@@ -100,7 +100,10 @@ static json_t *findings_array(const struct findings *f)
 	return json_checked(rows, failed);
 }
 
-/* @doing points to static text.  Each pass has a different pointer. */
+/*
+ * A new pointer @doing means that a new pass begins: each pass has its own
+ * static text.
+ */
 static void on_progress(const char *doing, uint64_t done, uint64_t all,
 			void *priv)
 {

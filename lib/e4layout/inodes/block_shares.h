@@ -44,7 +44,7 @@ struct e4l_quotas {
 /*
  * Sets all quotas, and appends a cell for each block that is new to a
  * directory.  The quotas of a directory add up to the number of its movable
- * inodes.  The quotas of a block do not exceed the block's room.  No directory
+ * inodes.  The quotas of a block do not exceed @room of the block.  No directory
  * has quotas or fixed inodes in more blocks than before.  A whole block goes to
  * the directory that already has the most inodes in the block; several
  * directories share blocks for their remaining inodes.  Time: proportional to

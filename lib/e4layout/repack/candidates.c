@@ -66,8 +66,8 @@ static unsigned int allowed_for(const struct e4l_candidates *c,
 }
 
 /*
- * If the file may be changed, returns E4L_SKIP_NONE; otherwise, the reason to
- * skip the file.  Does not consider whether the file is a swap file.
+ * Returns the reason to skip the file, or E4L_SKIP_NONE if the file may be
+ * changed.  Does not consider whether the file is a swap file.
  */
 static enum e4l_skip reason_to_keep(const struct e4l_candidates *c,
 				    const struct e4l_piece *p)
