@@ -57,7 +57,7 @@ struct e4l_detail {
  * ext2fs_blocks_count() blocks.
  *
  * Errors: E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and errors of reading.
- * After an error, *@ret can be a context.  The caller can pass this context
+ * After an error, *@ret is NULL or a context.  The caller can pass this context
  * only to e4l_detail(), e4l_detail_text() and e4l_free(), and must free it.
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
@@ -69,8 +69,9 @@ errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 void e4l_free(struct e4l *e);
 
 /*
- * Returns the filesystem of @e.  The filesystem belongs to @e if e4l_open()
- * created @e, and to the caller of e4l_new() otherwise.
+ * Returns the filesystem of @e.  If e4l_open() created @e, the filesystem
+ * belongs to @e.  If e4l_new() created @e, the filesystem belongs to the caller
+ * of e4l_new().
  */
 ext2_filsys e4l_fs(const struct e4l *e);
 

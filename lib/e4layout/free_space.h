@@ -30,7 +30,7 @@ errcode_t e4l_free_space(struct e4l *e,
 
 /*
  * Free extents ("runs") by length.  bucket[i] counts the free extents of 2^i to
- * 2^(i+1)-1 blocks; the last bucket also counts longer ones.
+ * 2^(i+1)-1 blocks; the last bucket also counts longer free extents.
  */
 struct e4l_free_histogram {
 	uint64_t blocks;

@@ -30,7 +30,8 @@ static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 /* A file, as passed to e4l_model_options.file().  Valid during the call. */
 struct e4l_file {
 	ext2_ino_t ino;
-	const struct ext2_inode_large *inode;	/* host byte order */
+	/* s_inode_size bytes in host byte order */
+	const struct ext2_inode_large *inode;
 	enum e4l_map map;
 	unsigned int depth;
 	bool damaged;
@@ -72,8 +73,8 @@ struct e4l_model_options {
 	uint64_t min_extents;
 	size_t max_damaged;	/* largest number of damage reports */
 	/*
-	 * Called for each file, in inode order.  If file() returns an error,
-	 * the scan ends with this error.  May be NULL.
+	 * Called for each file, in inode order; may be NULL.  If file() returns
+	 * an error, the scan ends with this error.
 	 */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
@@ -104,10 +105,10 @@ struct e4l_worst_file {
 };
 
 struct e4l_group_row {
-	uint64_t blocks;		/* size of the group */
+	uint64_t blocks;		/* size of the group in blocks */
 	/* free extents are counted as if split at group boundaries */
 	struct e4l_free_histogram free_space;
-	uint32_t inodes_used;		/* from the group descriptor */
+	uint32_t inodes_used;		/* according to the group descriptor */
 	uint32_t unused_inodes_read_by_fsck;
 	/* from files to ideal_extents: sums over the inodes of the group */
 	uint64_t files, directories;
@@ -163,7 +164,7 @@ struct e4l_model {
 		uint64_t filefrag_fragmented; /* files with several fragments */
 		/* e4defrag -c, for regular files that are not empty */
 		uint64_t e4defrag_extents;
-		/* e2fsck -v */
+		/* e2fsck -v, for all files */
 		uint64_t e2fsck_files, e2fsck_directories;
 	} peers;
 	struct e4l_worst_file *worst;	/* sorted, the worst first */
@@ -182,7 +183,7 @@ struct e4l_model {
 
 /*
  * Reads the whole filesystem and fills *@model.  @options may be NULL.  The
- * caller frees the content of *@model with e4l_model_free(), also after an
+ * caller frees the content of *@model with e4l_model_free(), even after an
  * error.  Memory: 8 MiB, a constant amount for each thread, and the requested
  * reports.  Damage is counted in model->damaged_count and does not end the
  * scan.  Errors: the error of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED,

@@ -11,8 +11,9 @@ extern "C" {
 
 /*
  * Flags for e4l_open().  If neither E4L_OPEN_ALONE nor E4L_OPEN_WRITE is given,
- * the filesystem is opened for reading, in any state, even if mounted.  A
- * filesystem that changes during a call can look damaged.
+ * the filesystem is opened for reading, in any state, even if mounted.  If
+ * another program changes the filesystem during a call, the filesystem can
+ * appear damaged.
  */
 #define E4L_OPEN_ALONE		0x01	/* read; refuse a device in use */
 #define E4L_OPEN_WRITE		0x02	/* change; refuse a device in use */
@@ -35,8 +36,9 @@ struct e4l_open_options {
 	/*
 	 * Called with the reason and the remedy before e4l_open() or
 	 * e4l_close() returns an error.  @sentence follows "DEVICE: ", for
-	 * example "mounted on /srv: unmount it first: umount /srv".  The
-	 * sentence has no newline and is valid during the call.  May be NULL.
+	 * example "mounted on /srv: unmount it first: umount /srv". The
+	 * sentence has no newline and is valid during the call.  say() may be
+	 * NULL.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;

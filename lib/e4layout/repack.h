@@ -16,9 +16,9 @@ extern "C" {
 #define E4L_REPACK_TREES	0x0002
 #define E4L_REPACK_DIRS		0x0004	/* rebuild and defragment directories */
 #define E4L_REPACK_FREE		0x0008	/* consolidate free space */
-/* group the inodes of each directory's files, which changes their numbers */
+/* renumber inodes, to group the inodes of each directory's files */
 #define E4L_REPACK_INODES	0x0010
-/* All parts that do not change inode numbers. */
+/* The default: improve all parts of the layout without renumbering inodes. */
 #define E4L_REPACK_DEFAULT \
 	(E4L_REPACK_FILES | E4L_REPACK_TREES | E4L_REPACK_DIRS | \
 	 E4L_REPACK_FREE)
@@ -45,9 +45,9 @@ extern "C" {
 /* Plan only: nothing is written, and @e may be open for reading. */
 #define E4L_REPACK_DRY_RUN	0x0400
 /*
- * Only valid with E4L_REPACK_DRY_RUN.  Other programs may write to the
- * filesystem during the run: files with inconsistent metadata are skipped and
- * do not end the run.
+ * Other programs may write to the filesystem during the run: skip files with
+ * inconsistent metadata instead of ending the run.  Requires
+ * E4L_REPACK_DRY_RUN.
  */
 #define E4L_REPACK_CHANGING	0x0800
 
@@ -85,8 +85,8 @@ struct e4l_repack_what {
 #define E4L_ZERO_AS_SET		UINT32_MAX
 
 struct e4l_repack_limits {
-	uint64_t copy_blocks;		/* total; E4L_NO_LIMIT: no limit */
-	uint64_t zero_blocks;		/* total; E4L_NO_LIMIT: no limit */
+	uint64_t copy_blocks; /* limit of copied blocks, or E4L_NO_LIMIT */
+	uint64_t zero_blocks; /* limit of zeroed blocks, or E4L_NO_LIMIT */
 	/* length of the longest unwritten extent that is zeroed */
 	uint32_t zero_extent_blocks;
 	/*
@@ -109,16 +109,16 @@ struct e4l_repack_limits {
  */
 enum e4l_skip {
 	E4L_SKIP_NONE,
-	/* Options of the caller: */
+	/* Reasons in the options of the caller: */
 	E4L_SKIP_EXCLUDED,
 	E4L_SKIP_MIN_EXCESS,
-	E4L_SKIP_NOT_FILES,	/* without E4L_REPACK_FILES */
+	E4L_SKIP_NOT_FILES,	/* E4L_REPACK_FILES is not set */
 	E4L_SKIP_NOT_TREES,
 	E4L_SKIP_NOT_DIRS,
 	E4L_SKIP_NOT_SELECTED,	/* some inodes are not in @only */
 	E4L_SKIP_NO_MOVE,
-	/* Properties of the file: */
-	E4L_SKIP_INDIRECT,	/* block-mapped */
+	/* Reasons in the properties of the file: */
+	E4L_SKIP_INDIRECT,	/* the file is block-mapped */
 	E4L_SKIP_IMMUTABLE,
 	E4L_SKIP_SWAP,
 	E4L_SKIP_UNREADABLE,
@@ -126,21 +126,21 @@ enum e4l_skip {
 	E4L_SKIP_ENCRYPTED,
 	E4L_SKIP_UNWRITTEN_LONG,	/* an unwritten extent is too long */
 	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond end of file */
-	E4L_SKIP_MISALIGNED,	/* not aligned to clusters */
-	/* Free space and limits: */
+	E4L_SKIP_MISALIGNED,	/* extents are not aligned to clusters */
+	/* Reasons in free space and limits: */
 	E4L_SKIP_NO_SPACE,	/* no free extent is large enough */
 	E4L_SKIP_FREE_SPACE,	/* free space would become worse */
 	E4L_SKIP_COPY_LIMIT,
 	E4L_SKIP_ZERO_LIMIT,
-	E4L_SKIP_JOURNAL,	/* too large for a transaction */
+	E4L_SKIP_JOURNAL,	/* the change is too large for a transaction */
 	E4L_SKIP_MEMORY,
 	E4L_SKIP_TIME,		/* enough() ended the planning */
 	E4L_SKIP_STOPPED,	/* stop() ended the run */
-	/* Properties of the directory: */
+	/* Reasons in the properties of a directory: */
 	E4L_SKIP_DIR_LARGE,	/* the extent map does not fit in the inode */
 	E4L_SKIP_DIR_HOLES,
 	E4L_SKIP_DIR_ENTRIES,	/* more entries than an index can hold */
-	/* Properties of the inodes of a directory's files: */
+	/* Reasons in the properties of the inodes of a directory's files: */
 	E4L_SKIP_OWN_INODES,	/* inodes of the filesystem itself */
 	E4L_SKIP_STABLE_INODES,
 	/* encryption keys depend on the inode number */
@@ -155,7 +155,7 @@ enum e4l_skip {
 	/* other directories have hard links to the files */
 	E4L_SKIP_LINKS,
 	E4L_SKIP_INODES_FULL,	/* no free inode */
-	/* Mounted filesystems only: */
+	/* Reasons on mounted filesystems only: */
 	E4L_SKIP_IO_ERROR,
 	E4L_SKIP_DAMAGED,
 	E4L_SKIP_CHECKSUM,
@@ -171,8 +171,8 @@ enum e4l_skip {
 	E4L_SKIP_EXECUTABLE,
 	E4L_SKIP_EXECUTED,	/* the file is executed, or in use as swap */
 	E4L_SKIP_LEASED,
-	E4L_SKIP_CHANGED,	/* renamed or removed */
-	E4L_SKIP_HIDDEN,	/* hidden by another mount */
+	E4L_SKIP_CHANGED,	/* the file was renamed or removed */
+	E4L_SKIP_HIDDEN,	/* another mount hides the file */
 	E4L_SKIP_PERMISSION,
 	E4L_SKIP_NOT_OPENED,
 	E4L_SKIP_NOT_MAPPED,	/* the kernel does not report the extents */
@@ -189,8 +189,8 @@ enum e4l_skip {
 	E4L_SKIP_FILE_SIZE,	/* RLIMIT_FSIZE prevents reserving space */
 	E4L_SKIP_DONOR,		/* no space could be reserved */
 	E4L_SKIP_DEVICE,	/* the device failed to write the data */
-	E4L_SKIP_PUT_BACK,	/* moved back after a write error */
-	E4L_SKIP_LOST,		/* write error, and moving back failed */
+	E4L_SKIP_PUT_BACK, /* after a write error, the data was moved back */
+	E4L_SKIP_LOST,		/* after a write error, moving back failed */
 	E4L_SKIP_REASONS
 };
 
@@ -207,7 +207,7 @@ struct e4l_skipped {
 	ext2_ino_t ino;
 	enum e4l_skip_kind kind;
 	enum e4l_skip why;
-	uint64_t saved;		/* how much a repack could save; 0: unknown */
+	uint64_t saved;		/* possible savings; 0: unknown */
 };
 
 /* The layout of a filesystem, or of the selected inodes. */
@@ -263,7 +263,10 @@ struct e4l_repack_result {
 	uint64_t least_lacking_blocks, most_lacking_blocks;
 	/* stop() ended the run; a later run continues the work */
 	bool stopped;
-	/* error of discarding blocks; EXT2_ET_UNIMPLEMENTED: not supported */
+	/*
+	 * error of a discard, or 0; EXT2_ET_UNIMPLEMENTED: the device does not
+	 * support discard
+	 */
 	errcode_t discard_err;
 	/*
 	 * Mounted filesystems only: number of files that could not be moved
@@ -294,9 +297,9 @@ struct e4l_repack_callbacks {
 	 * stop() returns true between steps, the run ends after the current
 	 * transaction.  Within a transaction that copies and zeroes more than
 	 * 16 parts, stop() is called with @inside true after each part or every
-	 * 2 s. If stop() returns true within a transaction, the transaction is
-	 * dropped and the run ends; only free and unwritten blocks were
-	 * written.
+	 * 2 seconds.  If stop() returns true within a transaction, the
+	 * transaction is dropped and the run ends; only free and unwritten
+	 * blocks were written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*

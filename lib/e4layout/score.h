@@ -39,7 +39,7 @@ struct e4l_file_score {
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* the numbers that other programs report */
+	/* numbers of extents that other programs report */
 	uint64_t filefrag_extents;	/* filefrag: "extents found" */
 	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
 	bool non_contiguous;	/* e2fsck counts the file as non-contiguous */

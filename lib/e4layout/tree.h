@@ -12,29 +12,33 @@ extern "C" {
 #endif
 
 /*
- * Opaque: the files of a new image.  Each entry has a number, which
- * e4l_tree_add() and e4l_tree_find() return.  For a number without an entry,
- * functions return E4L_ET_BAD_ARGUMENT.
+ * Opaque: the files of a new image.  e4l_tree_add() and e4l_tree_find() return
+ * the number of an entry.  If no entry has the number, functions return
+ * E4L_ET_BAD_ARGUMENT.
  */
 struct e4l_tree;
 
 #define E4L_TREE_ROOT 1u	/* the root directory; 0 is never an entry */
 
 /*
- * A range of a file that is not a hole.  Only in files with from_ext4 may a
- * range extend beyond the end of the file.
+ * A range of a file that is not a hole.  The ranges of a file are in ascending
+ * order and do not overlap.  Only in files with from_ext4 may a range extend
+ * beyond the end of the file.
  */
 struct e4l_stretch {
-	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
+	uint64_t offset;	/* start of the range in the file, bytes */
 	uint64_t bytes;
-	/* bytes, in the file or device of e4l_tree_set_data_fd() */
+	/*
+	 * position of the data, bytes, in the file or device of
+	 * e4l_tree_set_data_fd()
+	 */
 	uint64_t pos;
 	bool unwritten;		/* preallocated, reads as zeroes */
 };
 
 /*
- * An extended attribute: @name as for getxattr(2).  ACLs have the format of
- * getxattr(2) or of ext4.
+ * An extended attribute.  @name includes the namespace, as for getxattr(2).
+ * The value of an ACL has the format of getxattr(2) or of ext4.
  */
 struct e4l_tree_xattr {
 	const char *name;
@@ -52,16 +56,16 @@ struct e4l_time {
 struct e4l_entry {
 	uint32_t mode;		/* file type and permissions, as st_mode */
 	uint32_t uid, gid;
-	uint64_t size;		/* regular file, symlink */
-	uint64_t rdev;		/* device */
+	uint64_t size;		/* regular file, symlink: bytes */
+	uint64_t rdev;		/* device file: device number */
 	uint64_t pos; /* position of the data, bytes, if stretches is NULL */
 	struct e4l_time mtime, atime, ctime;
-	const char *target;	/* symlink: size bytes */
+	const char *target;	/* of a symlink, size bytes */
 	const struct e4l_stretch *stretches;	/* NULL: no holes */
 	size_t n_stretches;
 	/*
-	 * Namespaces that ext4 does not have are skipped.  If two attributes
-	 * have the same name, the first is used.
+	 * Attributes in namespaces that ext4 does not have are skipped.  If two
+	 * attributes have the same name, the first attribute is used.
 	 */
 	const struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
@@ -71,16 +75,16 @@ struct e4l_entry {
 	uint32_t generation;
 	uint32_t projid;
 	/*
-	 * path, below the directory of e4l_tree_load_dir(), of the file to read
-	 * the content from; NULL: the path of this entry
+	 * the file that contains the data, as a path below the directory of
+	 * e4l_tree_load_dir(); NULL: the path of this entry
 	 */
 	const char *path;
 	uint64_t reserved[7];
 };
 
 /*
- * Creates a tree that has only a root.  The caller frees it with
- * e4l_tree_free().  Error:  ENOMEM, and *@ret is NULL.
+ * Creates a tree that has only a root directory.  The caller frees *@ret with
+ * e4l_tree_free().  Error, with *@ret NULL: ENOMEM.
  */
 errcode_t e4l_tree_new(struct e4l_tree **ret);
 /* Frees @t.  NULL is allowed. */
@@ -128,7 +132,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 #define E4L_DIR_OVERLAID	0x4	/* @exclude is on an overlayfs */
 
 struct e4l_dir_options {
-	unsigned int threads;		/* 1 to 64 */
+	unsigned int threads;		/* number of threads, 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
 	 * Skip this regular file; NULL: skip no file.  A file is compared by
@@ -163,11 +167,11 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
 #define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
-/* The files of a damaged filesystem to skip.  Bitmaps are borrowed. */
+/* The files to skip in a damaged filesystem.  Bitmaps are borrowed. */
 struct e4l_load_damage {
 	ext2fs_inode_bitmap inodes;	/* damaged inodes */
 	ext2fs_inode_bitmap sharing;	/* inodes that share blocks */
-	/* Called for each skipped name. */
+	/* Called for each skipped name with the reason. */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
 	uint64_t reserved[4];

@@ -77,7 +77,7 @@ struct e4l_tunable {
 	const char *name;
 	const char *value;
 	bool valid;		/* known, and the value is in range */
-	uint32_t number;	/* only if @valid is true */
+	uint32_t number;	/* valid if valid is true */
 };
 
 /*
@@ -108,10 +108,10 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 /*
  * Makes the changes of @spec: "name=value" or "^name" (remove), separated by
  * commas.  Removing a tunable that is not set is not an error.  Unknown names
- * are refused unless @force is true.  Errors:  E4L_ET_TUNABLE_UNKNOWN,
+ * are refused unless @force is true.  Errors: E4L_ET_TUNABLE_UNKNOWN,
  * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG,
  * E4L_ET_TUNABLE_TWICE, ENOMEM.  After an error, *@where points to the refused
- * change in @spec, and @t has all changes before the refused one.
+ * change in @spec, and @t has all earlier changes of @spec.
  */
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
