@@ -68,8 +68,8 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 }
 
 /*
- * Returns the first non-empty list from @list on, or E4L_NONE if all these
- * lists are empty.
+ * Returns the first non-empty list from @list on, or E4L_NONE if the lists from
+ * @list on are empty.
  */
 static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 {

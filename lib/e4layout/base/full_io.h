@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading and writing that repeats pread(2) and pwrite(2) until all bytes are
- * transferred, also after an interruption by a signal.
+ * Functions that repeat pread(2) or pwrite(2) until all bytes are transferred,
+ * also after an interruption by a signal.
  */
 #ifndef E4L_FULL_IO_H
 #define E4L_FULL_IO_H

@@ -35,7 +35,7 @@ struct e4l {
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
-	/* see e4l_set_guard(); NULL: no guard */
+	/* the guard that e4l_set_guard() has set; NULL: no guard */
 	errcode_t (*guard)(void *priv);
 	void *guard_priv;
 	/* the original of a copy made by e4l_overlay_new(); NULL: not a copy */
@@ -79,7 +79,10 @@ static inline errcode_t e4l_start_thread(pthread_t *thread,
 	return err == EAGAIN ? E4L_ET_NO_THREAD : err;
 }
 
-/* Returns the number of blocks that @bytes occupy, rounded up. */
+/*
+ * Returns the number of blocks of @blocksize bytes for @bytes bytes, rounded
+ * up.
+ */
 static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
 {
 	return bytes / blocksize + (bytes % blocksize != 0);
@@ -110,9 +113,9 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 
 /*
  * Makes the library call @guard with @priv at the beginning of each change of
- * the filesystem, before its commit, and before its end.  Calls never overlap.
- * If @guard returns an error (E4L_ET_NOT_OURS: another program uses the
- * device), the change fails and nothing more is written.  For contexts of
+ * the filesystem, before the commit, and at the end of the change.  Calls never
+ * overlap.  If @guard returns an error (E4L_ET_NOT_OURS: another program uses
+ * the device), the change fails and nothing more is written.  For contexts of
  * e4l_new() only, because e4l_open() sets a guard.  Even without a guard, the
  * library tests that the superblocks of the filesystem and of the journal have
  * not changed.  Therefore the library detects another program that has mounted

@@ -183,13 +183,14 @@ struct pipe {
 	struct e4l *e;
 	const struct e4l_pipe_ops *ops;
 	void *priv;
-	char *jobs;		/* @slots elements of ops->job_bytes */
+	char *jobs;		/* slots elements of ops->job_bytes */
 	enum job_state *state;
 	errcode_t *result;
-	unsigned int slots, ready;	/* @ready slots are initialized */
+	/* number of all slots, and of initialized slots */
+	unsigned int slots, ready;
 	unsigned int helpers; /* number of threads besides the caller */
 	pthread_t helper[MAX_HELPERS];
-	/* numbers of filled and finished jobs; job N is in slot N % @slots */
+	/* numbers of filled and finished jobs; job N is in slot N % slots */
 	uint64_t filled, finished;
 	bool finishing;		/* a thread is inside done() */
 	bool ended;		/* next() returned false, or a job failed */

@@ -38,7 +38,9 @@ errcode_t e4l_renew_buffers(io_channel io);
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 
-/* Announces that @bytes at byte @pos of the file @fd will be read soon. */
+/*
+ * Announces that @bytes bytes from byte @pos of the file @fd will be read soon.
+ */
 void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
 
 /*

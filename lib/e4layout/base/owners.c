@@ -12,7 +12,7 @@
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
 /*
- * Maximum number of runs in a page: as many runs as fit in the size of a
+ * Maximum number of runs in a page.  This number of runs has the size of a
  * bitmap.
  */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
@@ -25,7 +25,7 @@ struct run {
 struct page {
 	union {
 		struct run *runs;
-		uint8_t *map;	/* if @dense */
+		uint8_t *map;	/* bitmap, if dense is true */
 	};
 	uint16_t n;
 	bool dense;

@@ -8,21 +8,21 @@
 /*
  * Holds writes in memory and issues them later, in the order of the device, as
  * few large writes.  An unplug issues all held writes.  The channel unplugs on
- * flush, on close, and when the memory limit is reached.  It also unplugs
- * before a very large write, and before a zeroout or discard that overlaps held
- * writes.  Reads return the content of held writes.  A flush is a barrier: a
- * flush first unplugs, and then flushes the channel below.
+ * flush, on close, and when the memory limit is reached.  The channel also
+ * unplugs before a very large write, and before a zeroout or discard that
+ * overlaps held writes.  Reads return the content of held writes.  A flush is a
+ * barrier: a flush first unplugs, and then flushes the channel below.
  *
  * Failures.  An unplug stops at the first failed write, and the call that
  * caused the unplug returns the error.  Data that were not written stay held:
  * reads return these data, and the next unplug tries again to write them.  If a
- * write call returns an error, the data of this call are not held.  As an
+ * write call returns an error, the data of the failed call are not held.  As an
  * exception, a failed write_byte call of more than 256 KiB may hold the first
  * part of its data.  If writes fail on close, close returns the error and drops
  * the data.  A flush also returns the errors of flushing the channel below.
  *
  * A plugged channel must not be used by two threads at a time, even if the
- * channel below allows it.
+ * channel below allows several threads.
  */
 
 /* Default memory limit for held writes. */

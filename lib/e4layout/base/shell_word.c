@@ -13,8 +13,8 @@ static bool has_only(const char *name, const char *chars)
 
 /*
  * Returns @name in quotes.  @opening is the opening quote: ' or $'.  A single
- * quote in @name is replaced by '"'" and @opening.  Not by \', because programs
- * that print the word write a backslash as \x5c.
+ * quote in @name is replaced by '"'" and @opening.  \' is not used, because
+ * programs that print the word write a backslash as \x5c.
  */
 static char *quote(const char *name, const char *opening)
 {
