@@ -13,7 +13,7 @@
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
-/* The largest size of a page. */
+/* Drop this number of bytes from the page cache: the largest size of a page. */
 #define FORGET_BYTES (64u << 10)
 
 /* --------------------------------------------------------------- inspection */

@@ -37,8 +37,8 @@ errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
 /*
- * Returns whether the range of @u is on a rotating disk: the type of the lowest
- * device that reports its type.
+ * Returns whether the range of @u is on a rotating disk.  Uses the lowest
+ * device that reports whether it rotates.
  */
 bool e4l_in_use_rotates(const struct e4l_in_use *u);
 

@@ -41,7 +41,10 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 
 	*m = (struct e4l_mount) { 0 };
 	line[strcspn(line, "\n")] = '\0';
-	/* id, parent, major:minor, root, mount point, options, tags, "-" */
+	/*
+	 * fields: id, parent, major:minor, root, mount point, options, tags,
+	 * "-"
+	 */
 	word = strtok_r(line, " ", &save);
 	for (i = 0; word && strcmp(word, "-"); i++) {
 		if (i == 2 && sscanf(word, "%u:%u", &maj, &min) == 2)
@@ -65,8 +68,9 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 
 /*
  * Returns the rank of a mount.  A mount of the filesystem's root directory has
- * a higher rank than a mount of another directory.  Of two mounts of this kind,
- * a writable mount has a higher rank.  An inaccessible mount has rank 0.
+ * a higher rank than a mount of another directory.  Of two mounts of the root
+ * directory, or of two other mounts, a writable mount has the higher rank.  An
+ * inaccessible mount has rank 0.
  */
 static int rank(const struct e4l_mount *m)
 {

@@ -56,8 +56,8 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		snprintf(offset, sizeof(offset), "offset=%llu&",
 			 (unsigned long long)h->offset_bytes);
 	/*
-	 * Never pass NULL: without options, libext2fs parses the name for
-	 * options.
+	 * never pass NULL as options: libext2fs would parse the name for
+	 * options
 	 */
 	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
 		     io_options ? io_options : "") < 0)

@@ -10,7 +10,7 @@
 
 /*
  * Calls ext2fs_open2() for the filesystem at the offset of @h.  After an error,
- * *@ret is NULL.  Prints no message, see e4l_tell_open_error().
+ * *@ret is NULL.  Reports no message; e4l_tell_open_error() does.
  */
 errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		      int flags, blk64_t super, unsigned int blocksize,
