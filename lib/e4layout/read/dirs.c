@@ -32,7 +32,7 @@ struct e4l_dirs {
 	struct run *runs;
 	size_t n_runs;
 	uint64_t claimed; /* blocks of all runs, to detect loops in maps */
-	/* of the current round: next run for dirs_next(), and end */
+	/* current round: index of the next run, and index after the last run */
 	size_t run, end_run;
 	/* blocks of the next run that are already in jobs */
 	uint32_t in_run;

@@ -19,7 +19,7 @@
 #include "e4layout/format/own_blocks.h"
 
 #define JOB_BYTES (256u << 10)	/* size of the bitmaps of a job */
-/* maximum number of times to read a bitmap with a wrong checksum again */
+/* a bitmap with a wrong checksum is read again up to this number of times */
 #define TRIES	8
 
 /*

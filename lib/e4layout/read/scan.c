@@ -34,8 +34,8 @@
 #define PIECE_TREE	(4u << 10)
 #endif
 /*
- * The largest gap of unwanted inodes that is read, if the gap_bytes of the
- * device are not larger.
+ * The size in bytes up to which gaps of unwanted inodes are read.  If the
+ * gap_bytes of the device are larger, gaps up to gap_bytes are read.
  */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
@@ -61,12 +61,12 @@ struct scan {
 	struct e4l *e;
 	unsigned int flags;
 	ext2fs_inode_bitmap only;
-	const struct e4l_scan_look *look;	/* may be NULL */
+	const struct e4l_scan_look *look;	/* callbacks, or NULL */
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
 	dgrp_t end;	/* group after the last scanned group; 0: all groups */
-	/* number of announced and unread chunks */
+	/* number of chunks that are announced, but not yet read */
 	unsigned int ahead;
 	unsigned int inode_bytes, inodes_per_block;
 	atomic_ullong tree_blocks;	/* number of tree blocks read */
@@ -74,7 +74,7 @@ struct scan {
 	struct e4l_piece piece;
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;
-	struct ext2_inode_large *host_inode;	/* big-endian machines only */
+	struct ext2_inode_large *host_inode; /* used on big-endian machines */
 };
 
 /* A tree block that is being read. */
@@ -104,7 +104,7 @@ struct job {
 	char *raw;		/* the content of the chunk */
 	uint8_t *wanted; /* if s->only is set: one bit per inode of the chunk */
 	char *scratch;
-	struct ext2_inode_large *host_inode;	/* big-endian machines only */
+	struct ext2_inode_large *host_inode; /* used on big-endian machines */
 	struct e4l_token_vec tokens, spare;
 	struct e4l_want *wants;
 	struct node *nodes;

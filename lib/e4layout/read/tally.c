@@ -131,7 +131,10 @@ static bool is_wanted(const struct e4l_tally *t, const struct e4l_dirent *entry)
 	       (!t->ops.wanted || t->ops.wanted(entry, t->priv));
 }
 
-/* Adds an entry to the statistics for judge_use(), and notes lost+found. */
+/*
+ * Adds an entry to the statistics for judge_use(), and records the inode of
+ * lost+found.
+ */
 static void note_use(struct e4l_tally_part *part,
 		     const struct e4l_dirent *entry)
 {

@@ -57,7 +57,7 @@ struct e4l_tally {
 	uint8_t *seen;	/* bitmap of the inodes in a huge directory */
 };
 
-/* The results of one job. */
+/* The results of parsing the blocks of one job. */
 struct e4l_tally_part {
 	struct e4l_tally *t;
 	struct {
