@@ -39,7 +39,7 @@ struct e4l_dir_walk {
 
 enum e4l_dir_step {
 	DIR_END,
-	DIR_ENTRY,		/* *@entry is set */
+	DIR_ENTRY,		/* an entry was found: *@entry is set */
 	/*
 	 * An entry is invalid.  If the length of the entry is invalid, the walk
 	 * skips all remaining bytes.  The caller may continue the walk.

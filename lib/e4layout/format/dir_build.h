@@ -18,14 +18,14 @@ struct e4l_new_dirent {
 	uint8_t name_len;
 	uint8_t file_type;	/* 0 without the filetype feature */
 	ext2_ino_t ino;
-	uint32_t hash, minor;	/* as from ext2fs_dirhash2() */
+	uint32_t hash, minor;	/* results of ext2fs_dirhash2() */
 };
 
 struct e4l_dir_builder {
 	ext2_filsys fs;
 	ext2_ino_t ino, parent;
 	uint32_t generation;
-	uint8_t hash_version;	/* as in the root of the index */
+	uint8_t hash_version;	/* hash version in the root of an htree */
 	/*
 	 * the hashes of a name are stored after the name: the directory is
 	 * encrypted and casefolded

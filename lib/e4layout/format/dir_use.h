@@ -11,8 +11,9 @@
 struct e4l_dir_use {
 	ext2_filsys fs;
 	uint64_t blocks;	/* current number of blocks */
-	uint64_t bytes;		/* total, except "." and ".." */
-	unsigned int longest;	/* longest entry except "." and ".." */
+	uint64_t bytes; /* total size of all entries except "." and ".." */
+	/* size of the longest entry except "." and ".." */
+	unsigned int longest;
 	bool indexed;
 };
 

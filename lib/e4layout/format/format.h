@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * format: constants of the on-disk format: limits, sizes, offsets, and meanings
- * of fields, for the library and the tools.  No other file defines constants of
- * the on-disk format.  Source: Documentation/filesystems/ext4/ in Linux.
+ * of fields, for the library and the tools.  jbd2.h, quota.h and xattr.h have
+ * the constants of journals, quota files and extended attributes.  Source:
+ * Documentation/filesystems/ext4/ in Linux.
  */
 #ifndef E4L_FORMAT_H
 #define E4L_FORMAT_H
@@ -130,7 +131,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 #define DX_INFO_AT		24	/* offset after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
 #define DX_ROOT_AT		32	/* offset of the entries in the root */
-#define DX_NODE_AT		8	/* entries of other index blocks */
+#define DX_NODE_AT		8	/* entries in other index blocks */
 #define DX_ENTRY_BYTES		8
 #define DX_TAIL_BYTES		8	/* size of the tail with the checksum */
 #define DX_BLOCK_MASK		0x0FFFFFFFu	/* block number in an entry */

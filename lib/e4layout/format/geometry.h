@@ -24,7 +24,7 @@ struct e4l_geometry {
 	 * boundary is moved only to a stripe boundary.
 	 */
 	uint32_t stripe_blocks;
-	uint64_t blocks;		/* size of the filesystem */
+	uint64_t blocks;		/* number of blocks of the filesystem */
 };
 
 #endif

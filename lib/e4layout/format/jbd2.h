@@ -15,7 +15,7 @@
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_SUPER_BYTES	1024
 #define JBD2_MIN_BLOCKS		1024u	/* shorter journals are not supported */
-#define JBD2_DEFAULT_FC_BLOCKS	256u	/* if s_num_fc_blks is 0 */
+#define JBD2_DEFAULT_FC_BLOCKS	256u	/* value of 0 in s_num_fc_blks */
 #define JBD2_CRC32C		4	/* value of s_checksum_type */
 
 enum jbd2_blocktype {

@@ -51,8 +51,8 @@ struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
 bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x);
 
 /*
- * Returns whether the attribute has the prefix @index and the name @name.  As
- * in libext2fs, a NUL byte ends the attribute's name.
+ * Returns whether the attribute @x has the prefix @index and the name @name.
+ * As in libext2fs, a NUL byte ends the attribute's name.
  */
 bool e4l_xattr_is(const struct e4l_xattr *x, uint8_t index, const char *name);
 
