@@ -53,9 +53,9 @@ struct e4l_discarded {
  * Errors: those of @fn; E4L_ET_DAMAGED (the check has found errors); ENOSPC;
  * E4L_ET_CHANGE_QUOTA (the filesystem has quotas, and @fn has changed the
  * usage); errors of e4l_journal_open(), of reading and of writing.  After an
- * error, close the filesystem with e4l_close() or ext2fs_free().  If the commit
- * failed, the filesystem has all changes or no change after the replay of the
- * journal; after other errors, no metadata has been written.
+ * error, the caller must close the filesystem with e4l_close() or
+ * ext2fs_free().  If the commit failed, a replay of the journal leaves all
+ * changes or no change.  After other errors, no metadata has been written.
  */
 errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 		     errcode_t (*fn)(ext2_filsys fs, io_channel device,

@@ -43,7 +43,7 @@ struct e4l_journal {
 	uint32_t first;		/* first block of the log */
 	uint32_t fast;		/* first block of fast commits, or 0 */
 	uint32_t half;		/* length of each half of the log, in blocks */
-	uint32_t capacity;	/* blocks that a transaction may change */
+	uint32_t capacity;	/* maximum number of blocks in a transaction */
 	uint32_t seq;		/* last sequence number used */
 	uint32_t seed;		/* seed of the log's checksums */
 	bool csum2, csum3, wide;
@@ -51,7 +51,8 @@ struct e4l_journal {
 	struct ext2_super_block sb;	/* as on disk, little endian */
 	/* bytes that fs->io had written before the session */
 	uint64_t written_before;
-	bool marked;	/* the superblock on disk shows the open session */
+	/* the superblock on disk has the mark of an open session */
+	bool marked;
 	errcode_t failed;	/* if not 0, nothing more is written */
 	/* error of e4l_journal_flush_beside() */
 	_Atomic(errcode_t) unflushed;
@@ -67,7 +68,10 @@ struct txn_block {
 	uint8_t *data;
 };
 
-/* super.c: the filesystem's superblock, with writes that cannot tear. */
+/*
+ * The functions of super.c read and write the filesystem's superblock.  A power
+ * failure during a write cannot leave an invalid superblock.
+ */
 errcode_t e4l_super_read(struct e4l_journal *j);
 errcode_t e4l_super_check(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
@@ -92,7 +96,7 @@ errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
  */
 void e4l_counts_total(ext2_filsys fs);
 
-/* journal_log.c: the log. */
+/* The functions of journal_log.c read and write the log. */
 errcode_t e4l_log_setup(struct e4l_journal *j);
 errcode_t e4l_log_check(struct e4l_journal *j);
 uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq);
@@ -102,14 +106,13 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
 
 /*
- * discard.c: e4l_discard_note() records allocated or freed blocks;
- * e4l_discard_used() discards the recorded blocks that are free at the end of
- * the session.
+ * e4l_discard_note() records allocated or freed blocks.  At the end of the
+ * session, e4l_discard_used() discards the recorded blocks that are free.
  */
 errcode_t e4l_discard_note(struct e4l_journal *j, struct range r);
 errcode_t e4l_discard_used(struct e4l_journal *j);
 
-/* journal.c: flushes the devices of the filesystem and of the journal. */
+/* Flushes the devices of the filesystem and of the journal. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
 /* Returns 0, or the error after which the session must not write any more. */
 errcode_t e4l_journal_failed(struct e4l_journal *j);

@@ -345,7 +345,8 @@ uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq)
 /*
  * Writes @start and the current sequence number to the journal's superblock.  A
  * @start of 0 marks the log as empty.  All changed bytes, including the
- * checksum, are in the first 512 bytes, so that the write cannot tear.
+ * checksum, are in the first 512 bytes, which a device writes completely or not
+ * at all.
  */
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start)
 {

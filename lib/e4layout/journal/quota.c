@@ -20,9 +20,10 @@ struct record {
 struct e4l_quota {
 	struct e4l *e;
 	ext2_ino_t inos[QUOTA_TYPES];
-	uint32_t blocks[QUOTA_TYPES];	/* file sizes, in QUOTA_BLOCKs */
+	/* size of each quota file in units of QUOTA_BLOCK bytes */
+	uint32_t blocks[QUOTA_TYPES];
 	void *entries;			/* tsearch(3) tree of struct record */
-	char *buf;			/* QUOTA_BLOCK long */
+	char *buf;			/* one block of the filesystem */
 };
 
 static const char doing[] = "reading the quota usage";

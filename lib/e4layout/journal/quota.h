@@ -14,7 +14,7 @@ struct e4l_quota;
  * *@ret to NULL and returns 0.
  */
 errcode_t e4l_quota_new(struct e4l *e, struct e4l_quota **ret);
-/* @q may be NULL. */
+/* Frees @q, which may be NULL. */
 void e4l_quota_free(struct e4l_quota *q);
 
 /*

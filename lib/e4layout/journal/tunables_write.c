@@ -170,8 +170,6 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 	errcode_t err = e4l_change(e, external, "changing the tunables",
 				   put_tunables, (void *)t);
 
-	/*
-	 * the message of E4L_ET_TUNABLES_QUOTA recommends a mounted filesystem
-	 */
+	/* E4L_ET_TUNABLES_QUOTA has a message that recommends a mount */
 	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }
