@@ -431,7 +431,8 @@ struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
 	uint64_t done;		/* blocks of copy next already in a job */
-	atomic_ullong unflushed;	/* written and unflushed blocks */
+	/* number of written blocks that are not flushed */
+	atomic_ullong unflushed;
 };
 
 static errcode_t copy_init(void *arg, void *priv)

@@ -30,7 +30,7 @@ struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* NULL: no quotas */
 	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;	/* blocks of a part (TXN_PARTS) */
+	uint64_t part_blocks;	/* number of blocks in a part, see TXN_PARTS */
 	/* Called after @blocks blocks were copied or zeroed; may be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*

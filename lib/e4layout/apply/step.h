@@ -42,8 +42,8 @@ struct e4l_step {
 	blk64_t *tree;
 	size_t n_tree;
 	/*
-	 * The blocks of tree are the last blocks of take.  Before the step, no
-	 * metadata on disk refers to the blocks of tree.
+	 * The blocks of @tree are the last blocks of @take.  Before the step,
+	 * no metadata on disk refers to the blocks of @tree.
 	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;

@@ -88,7 +88,10 @@ static errcode_t check_places(const struct e4l_geometry *geo,
  */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
-/* Returns the fragment of number @i among the tree blocks that @file keeps. */
+/*
+ * Returns the fragment of tree block number @i among the tree blocks that @file
+ * keeps.
+ */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
 	const struct e4l_owner *o = &p->owner[file];
@@ -463,8 +466,8 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			*done = most < all ? most : all;
 		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
 			/*
-			 * move the whole extent: splitting it would add an
-			 * extent, for which the tree has no space
+			 * move the whole extent, because the tree has no space
+			 * for another extent
 			 */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
