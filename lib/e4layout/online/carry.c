@@ -36,7 +36,8 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 }
 
 /*
- * Stops moving the file, and reports the reason unless a reason was reported.
+ * Stops moving the file.  Reports @why unless a reason for the file was already
+ * reported.
  */
 static void give_up(struct e4l_online *o, struct e4l_candidate *c,
 		    enum e4l_skip why, uint64_t extents)

@@ -153,8 +153,8 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 }
 
 /*
- * Merges three sorted lists into a new map.  The new map has the slices of the
- * old map (@v) except the taken slices, and the given slices.
+ * Merges three sorted lists into a new map.  The new map has the slices of @v
+ * except the taken slices, plus the given slices.
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;

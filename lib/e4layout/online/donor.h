@@ -37,7 +37,8 @@ struct e4l_donor {
 	size_t n_taken, max_taken, n_given, max_given;
 	uint64_t asked_nsec;	/* time of the last fstatvfs() */
 	uint64_t gave_blocks;	/* blocks given back to other programs */
-	uint64_t long_blocks;	/* set by caller; for e4l_donor_find() */
+	/* minimum length of the largest free extent; set by the caller */
+	uint64_t long_blocks;
 };
 
 /*

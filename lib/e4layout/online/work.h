@@ -18,11 +18,11 @@ struct e4l_candidate {
 	uint32_t left;			/* unfinished moves of the plan */
 	/* results of the scan */
 	uint32_t extents, fragments, runs, tree_blocks;
-	bool opened;			/* opened by the run */
+	bool opened;			/* the run has opened the file */
 	bool done;
 	bool told;			/* a reason has been reported */
 	bool failed;			/* a move or join has failed */
-	bool later;	/* to be moved by finish_later() */
+	bool later;	/* finish_later() will move the file */
 };
 
 struct e4l_online {
