@@ -47,10 +47,10 @@ rm -rf "$work/again" "$image.journal"
 # Another seed results in other contents, and a sound image.
 check make_image -s 7 "$recipes/sample.recipe" "$image"
 is_clean
-sum=$(sha256sum <"$image")
+sum=$(cksum <"$image")
 check make_image "$recipes/sample.recipe" "$image"
 is_clean
-[ "$sum" != "$(sha256sum <"$image")" ] || fail "the seed changes nothing"
+[ "$sum" != "$(cksum <"$image")" ] || fail "the seed changes nothing"
 
 # extents PATH: prints the leaf entries, as LBLK+LENw@PBLK or u.
 extents() {

@@ -3,7 +3,7 @@
 # mke4fs refuses a source or target that is in use.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
-require_program mke2fs unshare sha256sum
+require_program mke2fs unshare
 
 qemu_lock=$top_builddir/tests/tools/qemu_lock
 img=$work/img
@@ -11,7 +11,7 @@ mnt=$work/mnt
 mkdir "$mnt" "$work/files"
 head -c 300000 /dev/urandom >"$work/files/data"
 mke2fs -qq -F -t ext4 -d "$work/files" "$img" 16M >/dev/null
-sha256sum "$img" >"$work/sum"
+cksum <"$img" >"$work/sum"
 
 # refused PATTERN [OPTION...]: the image is neither overwritten nor copied
 refused() {
@@ -20,7 +20,7 @@ refused() {
 	mustfail 1 "$mke4fs" -q "$@"
 	says "$pattern"
 	one_sentence mke4fs
-	sha256sum -c --quiet "$work/sum" || fail "the image has changed"
+	cksum <"$img" | cmp -s - "$work/sum" || fail "the image has changed"
 }
 
 attach "$img"
@@ -85,7 +85,7 @@ exec 9>&-
 wait $copying && fail "a filesystem mounted during the copy was not refused"
 says "$img: .*another program "
 [ ! -e "$work/none" ] || fail "a copy is left"
-sha256sum "$img" >"$work/sum"
+cksum <"$img" >"$work/sum"
 
 # the image itself
 refused 'the source is the image' -F --from="$img" "$img"

@@ -64,13 +64,13 @@ check "$mke4fs" -q -d self self/img
 
 # mke4fs does not overwrite the filesystem that it copies
 ln self/img self/link
-sum=$(sha256sum <self/img)
+sum=$(cksum <self/img)
 for from in self/img self/link 'self/img?offset=0'; do
 	mustfail 1 "$mke4fs" -q --from="$from" self/img
 	one_sentence mke4fs
 	says "$(printf '%s' "$from" | tr '?' .): .*the image self/img"
 done
-same 'the source' "$(sha256sum <self/img)" "$sum"
+same 'the source' "$(cksum <self/img)" "$sum"
 rm self/link
 
 # mke4fs does not overwrite the archive that it copies
@@ -161,7 +161,7 @@ printf '#mtree\nf type=file mode=0644 contents=%s\n' "$work/so" >manifest
 printf 'a 0 0 0644\n' >fs_config
 check "$mke4fs" -q -d self from.img
 cp -r oci oci.copy2
-sums=$(sha256sum from.img self.tar oci.tar so mf manifest fs_config)
+sums=$(cksum from.img self.tar oci.tar so mf manifest fs_config)
 # overwrites SENTENCE OPTION...: mke4fs refuses the options, and changes no file
 overwrites() {
 	sentence=$1
@@ -170,7 +170,7 @@ overwrites() {
 	one_sentence mke4fs
 	says "$sentence"
 	[ ! -e new ] || fail "an image is left of $*"
-	same "the files after $*" "$(sha256sum from.img self.tar \
+	same "the files after $*" "$(cksum from.img self.tar \
 		oci.tar so mf manifest fs_config)" "$sums"
 }
 hash='source is the hash file of --dm-verity'
@@ -229,7 +229,7 @@ if ! mount -t overlay -o "lowerdir=lower,upperdir=upper,workdir=work" merged \
 	exit
 fi
 defer "umount 'merged'"
-sums=$(sha256sum upper/up.* lower/low.*)
+sums=$(cksum upper/up.* lower/low.*)
 # refused TARGET OPTION...: mke4fs refuses TARGET because it is the source
 refused() {
 	target=$1
@@ -237,7 +237,7 @@ refused() {
 	mustfail 1 "$mke4fs" -q -F "$@" "$target"
 	one_sentence mke4fs
 	says 'source .*the image'
-	same 'the sources' "$(sha256sum upper/up.* lower/low.*)" "$sums"
+	same 'the sources' "$(cksum upper/up.* lower/low.*)" "$sums"
 }
 # looped FILE OTHER: FILE and OTHER are two names of the same files.  mke4fs refuses a
 # loop device of FILE as target of OTHER, or as source for OTHER.

@@ -170,9 +170,9 @@ aged "$img" <<END
 size 64M
 many /d count 900 size 4K
 END
-before=$(sha256sum <"$img")
+before=$(cksum <"$img")
 repack --only=files,trees "$img"
 same "$what: skipped" "$(skipped not-directories)" 1
-same "$what: as it was" "$(sha256sum <"$img")" "$before"
+same "$what: as it was" "$(cksum <"$img")" "$before"
 check "$e4repack" --only=directories "$img"
 nothing_to_do "$img" --only=directories

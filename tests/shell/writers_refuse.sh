@@ -26,9 +26,9 @@ END
 bytes() {
 	if [ "$mmp" ]; then
 		{ head -c $((mmp * 1024)) "$1"
-		  tail -c +$((mmp * 1024 + 1025)) "$1"; } | sha256sum
+		  tail -c +$((mmp * 1024 + 1025)) "$1"; } | cksum
 	else
-		sha256sum <"$1"
+		cksum <"$1"
 	fi
 }
 
