@@ -154,7 +154,7 @@ for try in $(seq 30); do
 	begin
 	while ! writing && kill -0 $pid 2>/dev/null; do :; done
 	end INT
-	cp "$out" "$work/.report"
+	take_report
 	run_status=$status
 	kept
 	[ "$run_status" = 0 ] || fail "$what: exit $run_status"
@@ -185,7 +185,7 @@ again
 seconds=1
 for try in $(seq 100); do
 	run "$e4repack" --json --all --max-time=$seconds "$img"
-	cp "$out" "$work/.report"
+	take_report
 	kept
 	# a sanitizer or a busy machine may make planning too slow: the message
 	# reports that nothing was changed
@@ -219,7 +219,7 @@ if [ -e "$shim" ]; then
 		"$e4repack" --json --all "$img"
 	same "$what: exit" "$status" 1
 	says "block $bad"
-	cp "$out" "$work/.report"
+	take_report
 	valid
 	reported 'failed true' 'stopped false'
 	[ "$(report done.transactions)" -gt 0 ] || fail "$what: nothing done"

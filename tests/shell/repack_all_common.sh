@@ -8,29 +8,25 @@ by_name() {
 	digest -nz "$1" | sort
 }
 
-# measured IMAGE: prints its layout as e4frag reports it, with e4repack's keys.
-measured() {
-	check "$e4frag" -q --json "$1"
-	json "$out" "json.dumps({
-		'files': d['files']['count'],
-		'fragmented_files': d['files']['fragmented'],
-		'extents': d['files']['extents'],
-		'fragments': d['files']['fragments'],
-		'tree_blocks': d['files']['tree_blocks'],
-		'itable_blocks': d['directories']['itable_blocks'],
-		'itable_blocks_ideal': d['directories']['itable_blocks_ideal'],
-		'free_blocks': d['free_space']['blocks'],
-		'free_extents': d['free_space']['extents'],
-		'largest_free_blocks': d['free_space']['largest_blocks']})"
-}
-
 # is_measured KEY: the layout KEY of the last report equals e4frag's.
 is_measured() {
-	measured "$img" >"$work/measured"
-	/usr/bin/python3 - "$work/.report" "$1" "$work/measured" <<-'PYTHON' ||
+	check "$e4frag" -q --json "$img"
+	/usr/bin/python3 - "$work/.report" "$1" "$out" <<-'PYTHON' ||
 	import json, sys
 	got = json.load(open(sys.argv[1]))[sys.argv[2]]
-	want = json.load(open(sys.argv[3]))
+	d = json.load(open(sys.argv[3]))
+	want = {
+	    'files': d['files']['count'],
+	    'fragmented_files': d['files']['fragmented'],
+	    'extents': d['files']['extents'],
+	    'fragments': d['files']['fragments'],
+	    'tree_blocks': d['files']['tree_blocks'],
+	    'itable_blocks': d['directories']['itable_blocks'],
+	    'itable_blocks_ideal': d['directories']['itable_blocks_ideal'],
+	    'free_blocks': d['free_space']['blocks'],
+	    'free_extents': d['free_space']['extents'],
+	    'largest_free_blocks': d['free_space']['largest_blocks'],
+	}
 	wrong = {k: (got[k], want[k]) for k in want if got[k] != want[k]}
 	if wrong:
 	    sys.exit(f"{sys.argv[2]}: reported and measured: {wrong}")
@@ -76,7 +72,7 @@ kept() {
 
 # no_worse: no figure of the last report is worse than before.
 no_worse() {
-	/usr/bin/python3 - "$work/.report" <<-'PYTHON' ||
+	/usr/bin/python3 - "$work/.report" "$what" <<-'PYTHON' ||
 	import json, sys
 	d = json.load(open(sys.argv[1]))
 	was, now = d['before'], d['after']
@@ -91,11 +87,12 @@ no_worse() {
 	if bad:
 	    sys.exit('\n'.join(f'{key}: {was[key]}, then {now[key]}'
 	                       for key in bad))
+	figures = ', '.join(f'{key} {was[key]} > {now[key]}' for key in
+	                    ('excess_fragments', 'tree_blocks', 'itable_blocks',
+	                     'free_extents', 'largest_free_blocks'))
+	print(f'{sys.argv[2]}: {figures}')
 	PYTHON
 		fail "$what: worse"
-	echo "$what: $(json "$work/.report" "', '.join(f'{k} {d[\"before\"][k]} > {d[\"after\"][k]}'
-		for k in ('excess_fragments', 'tree_blocks', 'itable_blocks',
-		'free_extents', 'largest_free_blocks'))")"
 }
 
 # all_saved: all remaining work was reported as skipped.

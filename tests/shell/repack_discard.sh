@@ -123,7 +123,7 @@ refused() {
 	cp "$img" "$work/copy"
 	run env LD_PRELOAD="$shim" FAIL_IO_FILE="$work/copy" \
 		FAIL_IO_DISCARD="$1" "$e4repack" --json --discard "$work/copy"
-	cp "$out" "$work/.report"
+	take_report
 	same "$what: exit status" "$status" "$2"
 	one_sentence e4repack
 	says "$3"

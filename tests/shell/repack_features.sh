@@ -8,12 +8,11 @@
 
 # costs: prints the figures that a plan and its execution share.
 costs() {
-	json "$work/.report" "json.dumps({k: v for k, v in d.items() if k not in
-		('planned', 'done', 'dry_run', 'seconds')}, indent=1)"
+	read_report && grep -v '^planned\.\|^done\.\|^cost\.\|^dry_run \|^seconds ' \
+		"$work/.figures"
 }
 cost_of() {
-	json "$work/.report" "json.dumps({k: v for k, v in d['$1'].items() if
-		k != 'seconds'}, indent=1)"
+	read_report && sed -n "s/^$1\.//p" "$work/.figures" | grep -v '^seconds '
 }
 
 # planned_and_done DIGEST-OPTION OPTION...: plans, repacks, compares.

@@ -65,7 +65,7 @@ for signal in INT TERM; do
 		begin
 		while ! writing && kill -0 $pid 2>/dev/null; do :; done
 		end $signal
-		cp "$out" "$work/.report"
+		take_report
 		cp "$err" "$work/said"
 		clean "$img"
 		digest -z "$img" >"$work/after"
