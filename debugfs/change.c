@@ -444,7 +444,8 @@ static bool punch_file(struct shell *s, const char *const *argv,
 		return false;
 	if (offset % bs || (end % bs && end < size))
 		return refuse(s, argv[1], "the range must begin at a block "
-			      "boundary, and end at one or at the end of the file");
+			      "boundary, and must end at a block boundary or "
+			      "at the end of the file");
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	return shell_change(s, argv[1], "freeing blocks", punch_range, &r);

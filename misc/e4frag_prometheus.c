@@ -230,7 +230,7 @@ bool e4frag_can_write_prometheus(const struct e4frag *frag)
 
 	if (!file || !strcmp(file, "-") || has_suffix(file))
 		return true;
-	say("--prometheus: '%s' does not end in " SUFFIX
+	say("--prometheus: '%s' must end in " SUFFIX
 	    ", as node_exporter requires", file);
 	return false;
 }

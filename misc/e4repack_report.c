@@ -203,8 +203,8 @@ static void print_more(const struct e4repack *r)
 	if (r->online || r->flags & (E4L_REPACK_INODES | E4L_REPACK_NO_MOVE) ||
 	    l->itable_blocks <= l->itable_blocks_ideal)
 		return;
-	printf("\nWith --inodes: up to %s fewer (of %s)\n",
-	       THINGS(spare, "inode-table block", "inode-table blocks"),
+	printf("\nWith --inodes: up to %s (of %s)\n",
+	       THINGS(spare, "fewer inode-table block", "fewer inode-table blocks"),
 	       NUM(l->itable_blocks));
 }
 

@@ -625,8 +625,8 @@ static bool load_from(struct load *l, const char *path, bool is_archive,
 	else if (e4l_stat(copy, &st))
 		say_error(l->name, copy, errno);
 	else if (is_archive && !S_ISREG(st.st_mode))
-		say("%s: %s: not a regular file: an image archive is read "
-		    "several times", l->name, copy);
+		say("%s: %s: not a regular file: an image archive cannot be "
+		    "read from a pipe or device", l->name, copy);
 	else if (!refuse_image(l->c, l->name, copy))
 		done = load_stored(l, &store, ref, is_docker);
 	free(copy);

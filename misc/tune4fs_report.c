@@ -34,7 +34,7 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 	case SKIP_UNKNOWN:
 		return "stored, but unknown to this version of tune4fs";
 	case SKIP_RANGE:
-		snprintf(buf, size, "stored, but not applied: expected %s",
+		snprintf(buf, size, "stored, but not applied: out of range (expected %s)",
 			 e4l_tunable_range(info, range, sizeof(range)));
 		return buf;
 	case SKIP_PATCH:

@@ -27,7 +27,7 @@ esac
 # kind of device
 reads() {
 	check "$@" -v "$loop"
-	says "maximum gap .* \($suits\)"
+	says "gaps of up to .* \($suits\)"
 	reads=$(sed -nE 's/.* in ([0-9,]+) requests .*/\1/p' "$err" | tr -d ,)
 	[ "$reads" ] || { show_run; fail "the number of reads is missing"; }
 	cp "$out" "$work/out-$rotates"
