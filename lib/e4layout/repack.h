@@ -325,15 +325,15 @@ struct e4l_repack_callbacks {
  *
  * If the plan saves no extents, neither the largest free extent nor the total
  * size of free extents of at least E4L_LARGE_FREE_BYTES shrinks.  If the plan
- * saves extents, the largest free extent may lose a tenth of its size, and the
- * total may shrink to 95 % of free space or, without E4L_REPACK_FREE, to 90 % of
- * its previous size.
+ * saves extents, the largest free extent may lose a tenth of its size.  The
+ * total size may then shrink to 95 % of free space or, without E4L_REPACK_FREE,
+ * to 90 % of the previous total size.
  *
  * Before any write, the run tests that each block of each inode is marked as in
- * use and belongs to one inode only.  An unreadable or damaged structure ends the
- * run.  Contents, sizes, times, owners and attributes of files do not change;
- * short unwritten ranges are zeroed within the limit.  @limits and @callbacks may
- * be NULL.
+ * use and belongs to one inode only.  An unreadable or damaged structure ends
+ * the run.  Contents, sizes, times, owners and attributes of files do not
+ * change; short unwritten ranges are zeroed within the limit.  @limits and
+ * @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

@@ -7,9 +7,9 @@
 
 /*
  * Sets *@blocks to the maximum number of metadata blocks that @step journals.
- * The number includes the block of the inode, tree blocks (unless the tree is
- * new), blocks of quota files, and the bitmaps and descriptor blocks of groups
- * in which @step takes or gives blocks.  Error: ENOMEM.
+ * The number includes the block of the inode, blocks of quota files and, unless
+ * the tree is new, tree blocks.  It also includes the bitmaps and descriptor
+ * blocks of groups in which @step takes or gives blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);

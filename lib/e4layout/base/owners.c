@@ -12,8 +12,7 @@
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
 /*
- * Maximum number of runs in a page.  This number of runs has the size of a
- * bitmap.
+ * Maximum number of runs in a page.  MAX_RUNS runs have the size of a bitmap.
  */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 

@@ -309,8 +309,8 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 
 /*
  * If @group is not in @groups, adds @group, and adds two blocks to the
- * transaction: block @bitmap, a bitmap of the group, and the block of the group
- * descriptor.  fill_groups() fills the two blocks at the commit.
+ * transaction: @bitmap, which is a bitmap of the group, and the descriptor
+ * block.  fill_groups() fills the two blocks at the commit.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)

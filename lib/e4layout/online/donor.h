@@ -69,7 +69,7 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 
 /*
  * Waits until the data of moved files and the transactions of the moves are on
- * disk, so that the blocks that moved files have left are usable.  If @map is
+ * disk.  The blocks that moved files have left are then usable.  If @map is
  * true, reads the donor's map from the kernel; otherwise, updates the map from
  * the recorded exchanges.  Returns an errno.
  */

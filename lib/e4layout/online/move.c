@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * move: exchanges blocks with EXT4_IOC_MOVE_EXT.  The kernel locks the pages of
- * the two files, reads absent pages, swaps the blocks while the block maps of
- * the files are locked, and marks the pages dirty.  At any time, readers and
- * writers see the unchanged content.  For dirty pages and large folios, the
- * kernel returns EBUSY.  After EBUSY, the run writes the pages out, drops the
- * pages from memory, and repeats the call.
+ * the two files and reads absent pages.  While the block maps of the files are
+ * locked, the kernel swaps the blocks and marks the pages dirty.  At any time,
+ * readers and writers see the unchanged content.  For dirty pages and large
+ * folios, the kernel returns EBUSY.  After EBUSY, the run writes the pages out,
+ * drops the pages from memory, and repeats the call.
  */
 #include "config.h"
 #include <errno.h>

@@ -34,7 +34,7 @@ struct e4l_dirs;
 /*
  * Creates a reader.  @ops is copied.  If @ops->locality is set and the
  * filesystem does not have the filetype feature, reads all inode tables to find
- * the directories.  This list needs one bit of memory per inode.
+ * the directories, and uses one bit of memory per inode.
  */
 errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret);
