@@ -58,7 +58,10 @@ static void load(const char *name)
 	fclose(f);
 }
 
-/* Sorts the blocks and joins them to runs. */
+/*
+ * Sorts the blocks, and merges blocks into runs of at most MAX blocks.  The gap
+ * between two blocks of a run is at most GAP blocks long.
+ */
 static void join(void)
 {
 	size_t i, n = 0;

@@ -123,8 +123,9 @@ void e4repack_print_planned(const struct e4repack *r,
 			    const struct e4l_repack_result *result);
 
 /*
- * Prints notes about a completed run: failures, and the reason why the run was
- * stopped.  Sets @r->failed if there were failures.
+ * Prints messages about the run: a failed discard, the number of failed files,
+ * and the reason if the run ended early.  Sets @r->failed if the discard or a
+ * file failed.  A device without discard support is not a failure.
  */
 void e4repack_say_result(struct e4repack *r);
 

@@ -100,14 +100,17 @@ static bool sizes_agree(const struct member *m, uint64_t bytes, uint64_t end,
 	*size = m->is_tar && !m->is_plain ? m->size : end;
 	if (!m->is_tar)
 		return true;
-	/* The bytes of holes are stored only by Solaris. */
+	/* only the tar of Solaris stores the bytes of holes in the archive */
 	all_read = read == ustar_whole_blocks(*size);
 	if ((!all_read && read != ustar_whole_blocks(bytes)) ||
 	    m->mapped + read < m->stored)
 		return false;
 	if (m->has_map)
 		return !m->is_plain && bytes == m->map_bytes && end <= *size;
-	/* libarchive 3.8 has no map of a file that is one hole. */
+	/*
+	 * if the whole file is a hole, libarchive 3.8 returns no sparse map
+	 * and no data
+	 */
 	return bytes == end && (bytes == *size || !bytes);
 }
 

@@ -581,7 +581,7 @@ bool load_manifest(struct load *l, const char *path)
 		say_error(path, "cannot open", ENOMEM);
 		return false;
 	}
-	/* Paths of contents are relative to the working directory. */
+	/* contents= paths in the mtree are relative to the working directory */
 	done = lines_open(l->c, &m.lines) && begin_layer(l, false);
 	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
 	if (err) {

@@ -21,7 +21,7 @@ struct ustar_member {
 	bool is_pax;		/* the member has a pax header */
 };
 
-/* Returns @bytes, rounded up to whole blocks. */
+/* Returns @bytes rounded up to a multiple of USTAR_BLOCK_BYTES. */
 uint64_t ustar_whole_blocks(uint64_t bytes);
 
 /*

@@ -107,8 +107,8 @@ static void add_row(const struct report *r, struct rows *rows,
 }
 
 /*
- * Collects the known tunables in the order of the table, and then the unknown
- * tunables that are stored.
+ * Fills @rows with one row per known tunable, in the order of
+ * e4l_tunable_at(), and then one row per stored tunable with an unknown name.
  */
 static void collect_rows(const struct report *r, struct rows *rows)
 {

@@ -16,9 +16,9 @@ extern "C" {
  */
 struct e4l_dir_locality {
 	ext2_ino_t dir;
-	uint32_t inodes;		/* number of distinct inodes */
-	uint32_t itable_blocks;		/* number of distinct blocks */
-	uint32_t itable_blocks_ideal;	/* smallest possible number of blocks */
+	uint32_t inodes;	/* inodes of the directory and its entries */
+	uint32_t itable_blocks;	/* inode-table blocks that hold the inodes */
+	uint32_t itable_blocks_ideal;	/* smallest possible @itable_blocks */
 	uint64_t blocks;		/* blocks of the directory; 0: inline */
 	uint64_t spare_blocks;	/* blocks that E4L_REPACK_DIRS would free */
 	bool wants_index;		/* E4L_REPACK_DIRS would add an index */

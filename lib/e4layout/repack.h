@@ -103,13 +103,10 @@ struct e4l_repack_limits {
 	.zero_extent_blocks = E4L_ZERO_AS_SET, \
 }
 
-/*
- * The reason why a file, a directory, or the inodes of a directory's files are
- * skipped.
- */
+/* Why a repack skips an object: see enum e4l_skip_kind. */
 enum e4l_skip {
 	E4L_SKIP_NONE,
-	/* Reasons in the options of the caller: */
+	/* Reasons to skip an object because of the caller's options: */
 	E4L_SKIP_EXCLUDED,
 	E4L_SKIP_MIN_EXCESS,
 	E4L_SKIP_NOT_FILES,	/* E4L_REPACK_FILES is not set */
@@ -117,7 +114,7 @@ enum e4l_skip {
 	E4L_SKIP_NOT_DIRS,
 	E4L_SKIP_NOT_SELECTED,	/* some inodes are not in @only */
 	E4L_SKIP_NO_MOVE,
-	/* Reasons in the properties of the file: */
+	/* Reasons to skip a file because of its properties: */
 	E4L_SKIP_INDIRECT,	/* the file is block-mapped */
 	E4L_SKIP_IMMUTABLE,
 	E4L_SKIP_SWAP,
@@ -127,7 +124,7 @@ enum e4l_skip {
 	E4L_SKIP_UNWRITTEN_LONG,	/* an unwritten extent is too long */
 	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond end of file */
 	E4L_SKIP_MISALIGNED,	/* extents are not aligned to clusters */
-	/* Reasons in free space and limits: */
+	/* Reasons to skip an object because of free space or a limit: */
 	E4L_SKIP_NO_SPACE,	/* no free extent is large enough */
 	E4L_SKIP_FREE_SPACE,	/* free space would become worse */
 	E4L_SKIP_COPY_LIMIT,
@@ -136,11 +133,11 @@ enum e4l_skip {
 	E4L_SKIP_MEMORY,
 	E4L_SKIP_TIME,		/* enough() ended the planning */
 	E4L_SKIP_STOPPED,	/* stop() ended the run */
-	/* Reasons in the properties of a directory: */
+	/* Reasons not to compact a directory: */
 	E4L_SKIP_DIR_LARGE,	/* the extent map does not fit in the inode */
 	E4L_SKIP_DIR_HOLES,
 	E4L_SKIP_DIR_ENTRIES,	/* more entries than an index can hold */
-	/* Reasons in the properties of the inodes of a directory's files: */
+	/* Reasons not to renumber the inodes of the files in a directory: */
 	E4L_SKIP_OWN_INODES,	/* inodes of the filesystem itself */
 	E4L_SKIP_STABLE_INODES,
 	/* encryption keys depend on the inode number */
@@ -155,7 +152,7 @@ enum e4l_skip {
 	/* other directories have hard links to the files */
 	E4L_SKIP_LINKS,
 	E4L_SKIP_INODES_FULL,	/* no free inode */
-	/* Reasons on mounted filesystems only: */
+	/* Reasons that only a repack of a mounted filesystem reports: */
 	E4L_SKIP_IO_ERROR,
 	E4L_SKIP_DAMAGED,
 	E4L_SKIP_CHECKSUM,

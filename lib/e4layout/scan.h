@@ -50,9 +50,10 @@ struct e4l_damage {
 
 struct e4l_scan_ops {
 	/*
-	 * Called for each piece in inode order.  Calls never overlap, but may
-	 * come from different threads.  If piece() returns an error, the scan
-	 * ends with this error.
+	 * Called for each inode, in inode order.  If an inode has very many
+	 * extents, piece() is called several times, with consecutive extents.
+	 * Calls never overlap, but may come from different threads.  If piece()
+	 * returns an error, the scan ends with this error.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
 	/* Called for damage to an inode, before piece(); may be NULL. */

@@ -104,16 +104,18 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Replaces all properties of an entry except the name.  A directory must stay a
- * directory, and another file must not become a directory.  Errors: those of
- * e4l_tree_add(), with the entry unchanged.
+ * Replaces all properties of the entry @id except the name.  Does not change a
+ * directory to another file type, or another file type to a directory: returns
+ * E4L_ET_NOT_DIR.  Errors: those of e4l_tree_add().  After an error, the
+ * entry is unchanged.
  */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
 /*
- * Adds a hard link to @id, which must not be a directory.  Errors: those of
- * e4l_tree_add(), with the tree unchanged.
+ * Adds a hard link to @id, which must not be a directory.  The name of the link
+ * is @name of @len bytes in the directory @parent.  Errors: those of
+ * e4l_tree_add().  After an error, the tree is unchanged.
  */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);

@@ -27,18 +27,18 @@ bool say_start(void);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Returns whether a limit on the file size (ulimit -f) can be the reason for
- * @err.
+ * Returns whether the process has a limit on the file size (ulimit -f), and a
+ * write that exceeds this limit can fail with @err.
  */
 bool say_is_limited(errcode_t err);
 
 /*
- * Returns the text of @err.  If say_is_limited(@err), the text names the limit
- * on the file size.
+ * Returns the error message of @err.  If say_is_limited() is true for @err,
+ * returns a message about ulimit -f instead.
  */
 const char *say_why(errcode_t err);
 
-/* Prints "tool: TARGET: WHAT: why", where why is the text of say_why(). */
+/* Prints "tool: TARGET: WHAT: MESSAGE" with the message of say_why(). */
 void say_error(const char *target, const char *what, errcode_t err);
 
 /*

@@ -209,7 +209,10 @@ void seal_dir_leaf(struct corpus *c, const struct site *s)
 		       crc(c, inode_seed(c, s), s->container, len));
 }
 
-/* The tail is after the maximum number of entries. */
+/*
+ * Writes the checksum of an htree block.  The checksum is in struct
+ * ext2_dx_tail, after the space for the maximum number of entries.
+ */
 void seal_dx_block(struct corpus *c, const struct site *s)
 {
 	uint32_t room = c->fs->blocksize - s->count_off, sum;

@@ -12,7 +12,10 @@
 #include "e4layout/format/jbd2.h"
 #include "support/undo_guard.h"
 
-/* Files of several owners, with trees that can shrink. */
+/*
+ * Files with several user and group IDs, for quotas.  A repack can reduce the
+ * number of tree blocks of the files.
+ */
 static const char owned[] =
 	"mosaic /m1 size 300K written 4K unwritten 4K uid 1 gid 7\n"
 	"mosaic /m2 size 200K written 4K unwritten 8K uid 70000 gid 7\n"
@@ -173,8 +176,8 @@ static const char populate[] =
 	"ssv kbytes_written 12345\n"
 	".\n"
 	/*
-	 * e2fsck builds the index of the large directory, because mke2fs -d
-	 * does not
+	 * mke2fs -d does not build htree indexes; e2fsck adds an index to the
+	 * large directory
 	 */
 	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
 	/* enable MMP last: with MMP, each program waits for eleven seconds */

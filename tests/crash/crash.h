@@ -92,10 +92,11 @@ struct op_env {
 };
 
 /*
- * Changes the filesystem in transactions; the harness opens and closes the
- * filesystem.  Each transaction changes some file's extents.  Unless
- * changes_content is set, no file's content changes.  The operation is run
- * again on its own result, and may find nothing to do.
+ * An operation that the harness records: changes the open filesystem @env->e in
+ * transactions.  Each transaction changes the digest (see digest_fs()).  An
+ * operation must not change file contents unless bench.changes_content is set.
+ * The harness runs the operation again on the repaired states, where the
+ * operation may find nothing to do.
  */
 typedef errcode_t (*operation)(struct op_env *env);
 

@@ -334,8 +334,9 @@ static const char *judge(const struct machine *m, const struct digest *d)
 }
 
 /*
- * Checks the state in memory as a crash before event @at, unless the state was
- * checked before.
+ * Checks the state that is in memory: the contents of the devices after a crash
+ * before event @at of the log.  If the state was built before, only counts it
+ * in @m->verdict->repeated.
  */
 static void check_state(struct machine *m, size_t at, const char *how)
 {

@@ -421,14 +421,18 @@ START_TEST(agrees_with_libext2fs)
 }
 END_TEST
 
-/* ----------------------------------- directories that are read in two parts */
+/* --------------------- a directory whose extents are passed in two calls */
 
 struct cutter {
 	struct e4l_dirs *d;
 	ext2_ino_t cut;
 };
 
-/* Passes one directory in two halves, which are read separately. */
+/*
+ * Passes the extent of the directory @c->cut to e4l_dirs_add_piece() in two
+ * calls: first one block, then the other blocks.  Checks that the directory is
+ * not reported between the calls.  Passes other directories in one call.
+ */
 static errcode_t cut_piece(const struct e4l_piece *piece, void *priv)
 {
 	struct cutter *c = priv;

@@ -110,7 +110,8 @@ static void insert(struct e4l_es_cache *c, struct model *m, unsigned int ino,
 	struct e4l_es es = {
 		.lblk = base(ino) + at, .len = len, .state = random() % 4,
 		/*
-		 * few places, so that adjacent blocks are sometimes contiguous
+		 * only two physical ranges, so that logically adjacent entries
+		 * are often also physically adjacent and can be merged
 		 */
 		.pblk = 1000 * (1 + random() % 2) + at,
 	};

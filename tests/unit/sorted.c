@@ -57,7 +57,10 @@ static struct e4l_pair pair(enum kind kind)
 	return (struct e4l_pair) { number(kind), number(kind) };
 }
 
-/* Compares the results of every query for one pair. */
+/*
+ * Calls each lookup function of the sorted set with the pair @p, and compares
+ * the results with the model.
+ */
 static void compare(struct e4l_sorted *s, const struct model *m,
 		    struct e4l_pair p)
 {

@@ -219,9 +219,10 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 /* --------------------------------------------------------------------- steps */
 
 /*
- * Returns the minimum number of extents for which a file needs @tree tree
- * blocks.  If no number of extents needs exactly @tree tree blocks, returns the
- * minimum for the next lower possible number of tree blocks.
+ * Returns the smallest number of extents that need @tree tree blocks.  Some
+ * values of @tree are impossible: an extent that needs another index block adds
+ * two tree blocks.  For an impossible value, uses the next lower possible value
+ * instead.
  */
 static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 {

@@ -31,7 +31,7 @@ struct e4l {
 	atomic_bool interrupted;
 	struct e4l_detail detail;
 	pthread_mutex_t detail_lock;	/* protects the detail of a failure */
-	/* held during I/O if the channel cannot be shared by threads */
+	/* serializes I/O if threads cannot share the I/O channel of @fs */
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */

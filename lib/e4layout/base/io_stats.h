@@ -6,17 +6,17 @@
 #include <e4layout/context.h>
 
 /*
- * Statistics about the reads of a context.  For a rotating disk, also below
- * loop devices and partitions, e4l_open() chooses larger gap_bytes and
- * gather_bytes.
+ * Statistics about the reads of a context.  If the filesystem is on a rotating
+ * disk, or on a loop device or partition of a rotating disk, e4l_open() chooses
+ * larger gap_bytes and gather_bytes.
  */
 struct e4l_io_stats {
 	uint64_t reads;		/* number of read calls to the io_manager */
 	uint64_t bytes;		/* bytes read */
 	uint64_t readaheads;	/* number of ranges announced to the kernel */
-	/* largest gap between two wanted blocks that are read at once */
+	/* maximum gap between two wanted blocks that one read combines */
 	uint64_t gap_bytes;
-	/* largest size of a read of several wanted blocks */
+	/* maximum size of a read that combines wanted blocks, with the gaps */
 	uint64_t gather_bytes;
 	bool rotates;		/* the device is a rotating disk */
 };

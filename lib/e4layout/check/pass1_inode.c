@@ -89,7 +89,10 @@ static bool is_device(unsigned int mode)
 
 /* ------------------------------------------------------------------- flags */
 
-/* Whether the map of the inode is in use. */
+/*
+ * Whether to check the extents flag of the inode.  The flag of an unused inode
+ * is ignored, except in the three reserved inodes that e2fsck always checks.
+ */
 static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 {
 	return inode->i_links_count || ino == EXT2_BAD_INO ||

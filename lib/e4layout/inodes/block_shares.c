@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A quota is the number of inodes that a directory shall have in a block of the
- * inode tables.  Quotas are assigned in rounds.  Each round assigns all blocks
- * again:
+ * inode tables.  A pinned directory is a directory whose inodes stay in their
+ * blocks.  e4l_quotas_make() assigns the quotas in rounds.  Each round discards
+ * the quotas of the previous round, and assigns the quotas of all directories:
  *
- *  1. pinned directories keep their inodes in place;
- *  2. whole blocks: a directory that needs a whole block gets one.  A block in
- *     which the directory already has most inodes is preferred;
- *  3. remaining inodes, beginning with the directory that has the most of
- *     them.  The inodes go into a block in which the directory already has
- *     inodes.  If the directory has no block with enough space, the inodes go
- *     into the block with the tightest fit.  If no block has enough space, the
- *     inodes go into several blocks.
+ *  1. For a pinned directory, the quotas equal the input counts.
+ *  2. A directory that needs a whole block gets a whole block.  The directory
+ *     with the most inodes in a block has precedence for this block.
+ *  3. The remaining inodes are assigned directory by directory.  The directory
+ *     with the most remaining inodes is first.  The inodes go into a block in
+ *     which the directory already has inodes.  If no such block has enough free
+ *     inodes, the inodes go into the block with the smallest sufficient number
+ *     of free inodes.  If no block has enough free inodes, the inodes go into
+ *     several blocks.
  *
  * If a round gives a directory more blocks than the directory has in the input,
- * the next rounds pin the directory.  The rounds end at the latest when all
- * directories are pinned and no inode moves.
+ * the directory is pinned in all later rounds.  When all directories are
+ * pinned, no inode moves, and the round is the last.
  */
 #include "config.h"
 #include "block_shares.h"
 #include "e4layout/base/array.h"
 
 /*
- * After MAX_ROUNDS rounds, each directory that does not get fewer blocks is
- * pinned.  After 2 * MAX_ROUNDS rounds, all directories are pinned.
+ * Limits the number of rounds.  After MAX_ROUNDS rounds, each directory that
+ * got at least as many blocks as in the input is pinned.  After 2 * MAX_ROUNDS
+ * rounds, all directories are pinned.
  */
 #define MAX_ROUNDS	16
 
@@ -116,7 +119,7 @@ static uint32_t find_tight(const struct share *s, uint32_t n)
 	return NONE;
 }
 
-/* ---------------------------------------------------- quotas of directories */
+/* -------------------------------- inodes of a block assigned to a directory */
 
 static void give(struct share *s, uint32_t nr, uint32_t n)
 {

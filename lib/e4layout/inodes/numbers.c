@@ -21,7 +21,11 @@
 #define POLICY_IV_INO		(0x08 | 0x10)
 #define CONTEXT_BYTES		28 /* size of version 1, the smaller version */
 
-/* security.evm: see security/integrity/integrity.h in Linux. */
+/*
+ * The first byte of security.evm is the type of the signature.  A portable
+ * signature (EVM_XATTR_PORTABLE_DIGSIG in Linux) does not depend on the inode
+ * number.
+ */
 #define EVM_PORTABLE		5
 
 /*

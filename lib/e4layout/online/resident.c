@@ -93,7 +93,10 @@ static int read_each(const struct e4l_resident *r)
 	size_t page = sysconf(_SC_PAGESIZE), i;
 	char byte;
 
-	/* prevent read-ahead, which makes large folios that cannot be moved */
+	/*
+	 * disable read-ahead: read-ahead creates large folios in the page
+	 * cache, and the kernel cannot move the blocks of large folios
+	 */
 	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (i = 0; i < r->n; i++)
 		if (pread(r->fd, &byte, 1, r->at + i * page) < 0)
@@ -105,7 +108,8 @@ int e4l_resident_read(struct e4l_resident *r)
 {
 	each_absent(r, read_ahead);
 	/*
-	 * prevent page faults from making large folios, which cannot be moved
+	 * MADV_RANDOM: page faults must not create large folios, because the
+	 * kernel cannot move the blocks of large folios
 	 */
 	if (map(r) && !madvise(r->map, bytes_of(r), MADV_RANDOM) &&
 	    !madvise(r->map, bytes_of(r), MADV_POPULATE_READ))

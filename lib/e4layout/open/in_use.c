@@ -50,16 +50,20 @@ struct e4l_in_use {
 	unsigned int held;
 };
 
-/* The range of another device, or of a file, to which a device is mapped. */
+/*
+ * The byte range that holds the content of a partition or loop device.  The
+ * range is on a lower device or in a file.
+ */
 struct window {
 	struct bytes under;
 	char file[4096]; /* name of the backing file of a loop device, or "" */
 };
 
 /*
- * Finds the window of the device with the sysfs directory @dir.  Returns false
- * if the device maps no other device.  If reading the mapping fails, also
- * returns false, and e4l_unseen(errno) is not 0.
+ * Sets @w to the byte range that holds the content of the device with the sysfs
+ * directory @dir.  Returns false if the device is not of the type that the
+ * function supports (partition, loop device, or both).  If reading the mapping
+ * fails, also returns false, and e4l_unseen(errno) is not 0.
  */
 typedef bool look_fn(const char *dir, struct window *w);
 
@@ -546,7 +550,10 @@ static void climb(struct search *s, const struct bytes *b)
 	s->depth++;
 	if (!b->ino) {
 		note_mount(s, b);
-		/* the name of a partition begins with the name of the disk */
+		/*
+		 * in sysfs, the directory of a disk contains the directories
+		 * of its partitions, whose names begin with the disk's name
+		 */
 		sysfs_dir(b->dev, dir, sizeof(dir));
 		len = readlink(dir, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
@@ -554,7 +561,10 @@ static void climb(struct search *s, const struct bytes *b)
 			climb_all(s, b, dir, last_part(link),
 				  look_through_partition);
 	}
-	/* loop devices only: climb() finds the partitions of a loop device */
+	/*
+	 * the names of the partitions of a loop device are not in /sys/block:
+	 * the climb() call for the loop device finds them
+	 */
 	if (!access("/sys/block", R_OK))
 		climb_all(s, b, "/sys/block", "loop", look_through_loop);
 	else

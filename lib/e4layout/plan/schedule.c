@@ -210,7 +210,7 @@ static errcode_t fill_own(struct e4l_work *w, struct e4l_slot *s)
 	return e4l_move_rest(w, s->owner, s->start);
 }
 
-/* Removes the slots of length 0: they are filled, or no item waits for them. */
+/* Removes the slots of length 0, which fill_slots() does not need again. */
 static void drop_slots(struct e4l_work *w)
 {
 	uint32_t k, n = 0;
@@ -222,8 +222,9 @@ static void drop_slots(struct e4l_work *w)
 }
 
 /*
- * Moves an item to each free slot: to a reserved slot, its owner; to any other
- * slot, a waiting item of the slot's length.
+ * Fills the free slots: moves the owner of a reserved slot to the reserved
+ * slot, and a waiting item of equal length to each other slot.  Then removes
+ * the slots that are filled or that no item needs.
  */
 static errcode_t fill_slots(struct e4l_work *w)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unlock: evacuates slots when loose items block each other's slots. */
+/*
+ * unlock: evacuates slots, which are the target extents of items.  Needed if
+ * items cannot be moved because each item occupies another item's slot.
+ */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"

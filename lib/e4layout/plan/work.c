@@ -458,7 +458,7 @@ static bool is_joined(const struct e4l_work *w, uint32_t i,
 	       (!share || share[i] >= run->len);
 }
 
-/* Merges fragments of logical run @i that have become adjacent. */
+/* Merges fragments of logical run @i that are physically adjacent. */
 static void merge_neighbours(struct e4l_work *w, uint32_t i)
 {
 	struct e4l_frag *f = &w->frag[w->m->item[i].first], *next;
@@ -493,7 +493,10 @@ static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
 	return add_item(w, run->first, E4L_NONE, run->file, broken);
 }
 
-/* Whether each logical run of the file is one item, not divided into parts. */
+/*
+ * Whether the attempt can make the file unfragmented: add_run() has made one
+ * item, and not several items, of each logical run of the file.
+ */
 static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 {
 	uint32_t i;
@@ -505,9 +508,9 @@ static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 }
 
 /*
- * Marks the spare tree blocks that the file will free as loose.  If the file
- * will be unfragmented, marks all spare tree blocks; otherwise, only the
- * surplus tree blocks.
+ * Adds the spare tree blocks that the file will free to @w->loose and
+ * @w->free_end.  If the file will be unfragmented, adds all spare tree blocks;
+ * otherwise, only the surplus tree blocks.
  */
 static void lift_spares(struct e4l_work *w, uint32_t file)
 {

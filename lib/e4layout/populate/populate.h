@@ -60,9 +60,11 @@ struct xplace {
 	uint16_t in_inode;
 };
 
+/* A free extent of the filesystem before the population. */
 struct free_run {
-	uint64_t pblk, len;	/* the part that is still free */
-	uint64_t start;		/* original first block */
+	/* the blocks that are still free, at the end of the extent */
+	uint64_t pblk, len;
+	uint64_t start;		/* first block of the extent */
 };
 
 /* The shape of a directory that is written in several parts. */

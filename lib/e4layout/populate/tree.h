@@ -132,9 +132,15 @@ struct e4l_tree {
 	VEC(struct node) changed; /* see e4l_tree_change() */
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
-	uint32_t *set_table;		/* hash table of set indexes */
+	/*
+	 * Hash table with @set_mask + 1 elements: indexes in @sets; 0: empty.
+	 */
+	uint32_t *set_table;
 	size_t set_mask;
-	/* hash table of node indexes, by parent and name */
+	/*
+	 * Hash table with @name_mask + 1 elements: indexes in @nodes of the
+	 * first @named nodes, by parent and name; 0: empty.
+	 */
 	uint32_t *name_table;
 	size_t name_mask, named;
 	bool has_removed;

@@ -115,8 +115,8 @@ errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
 				struct e4l_tunables **ret);
 
 /*
- * Returns the number of entries, including additional names and removed
- * entries.
+ * Returns the number of entries of the tree, including the root directory.
+ * Each name of a hard-linked file counts.  Removed entries also count.
  */
 uint32_t e4l_tree_entries(const struct e4l_tree *t);
 

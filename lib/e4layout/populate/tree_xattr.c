@@ -54,8 +54,8 @@ bool e4l_tree_stores_xattr(const char *name)
 #define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
 
 /*
- * xattr.conf(5) excludes private attributes from copies.  The list has only
- * names that ext4 can store.
+ * The array private[] has the names that xattr.conf(5) lists with the action
+ * "skip".  Names that ext4 cannot store are omitted.
  */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 {

@@ -17,9 +17,9 @@ struct e4l_dirs_ops {
 	 */
 	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
 	/*
-	 * Returns whether to call entry() for @entry.  Several threads can call
-	 * wanted() at the same time, also while other callbacks run.  If wanted
-	 * is NULL, entry() is called for each entry.
+	 * Returns true if entry() should be called for @entry.  Several threads
+	 * can call wanted() at the same time, also while other callbacks run.
+	 * If @wanted is NULL, entry() is called for each entry.
 	 */
 	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
 	/* Called once for each directory, in any order; may be NULL. */

@@ -26,10 +26,14 @@
  * for huge files only.
  */
 #ifndef SCAN_LIMITS
-/* maximum bytes of tree blocks read at once */
+/* maximum bytes of tree blocks that e4l_gather() reads in one call */
 #define GATHER_MAX	(4u << 20)
-/* number of tokens at which work() stops reading tree blocks */
+/*
+ * If a job has at least TOKENS_MAX tokens, scan_work() reads no more tree
+ * blocks, and done() reads the remaining tree blocks
+ */
 #define TOKENS_MAX	(256u << 10)
+/* maximum numbers of extents and of tree blocks in a struct e4l_piece */
 #define PIECE_EXTENTS	(32u << 10)
 #define PIECE_TREE	(4u << 10)
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: selects the files that a repack may change, and the kinds of
- * changes, and reports why other files are skipped.  Receives the pieces of a
- * scan, and does not depend on the planner.
+ * candidates: for each file of a scan, determines which changes a repack may
+ * make, or reports why the repack skips the file.  Does not depend on the
+ * planner.
  */
 #ifndef E4L_CANDIDATES_H
 #define E4L_CANDIDATES_H
@@ -17,9 +17,9 @@
 #define E4L_MAY_ASK	0x10	/* ask e4l_candidates_may_move() before a move */
 
 /*
- * Bytes of memory per extent of a file: the extent itself, the extent's share
- * of the tree, the steps that move the extent, and the runs that these steps
- * free.
+ * Bytes of memory that a repack needs per extent of a file: for the extent
+ * itself, its share of the tree blocks, the steps that move the extent, and the
+ * runs of blocks that these steps free.
  */
 #define E4L_CANDIDATE_EXTENT_BYTES 60
 
@@ -29,9 +29,11 @@ struct e4l_candidates {
 	struct e4l *e;
 	struct e4l_repack_run *run;
 	/*
-	 * Called for each file that is not skipped.  @c->extents has all
-	 * extents of the file and is valid during the call.  @allowed
-	 * (E4L_MAY_*) may be 0.
+	 * Called for each inode that is not skipped.  @p is the last piece of
+	 * the inode.  @c->extents, @c->tree and @c->score have the extents, the
+	 * tree blocks and the score of the whole inode; they are valid only
+	 * during the call.  @allowed is a combination of E4L_MAY_*, or 0 if the
+	 * inode must not be changed.  An error ends the scan.
 	 */
 	errcode_t (*offer)(const struct e4l_candidates *c,
 			   const struct e4l_piece *p, unsigned int allowed,
@@ -40,9 +42,10 @@ struct e4l_candidates {
 	struct e4l_layout layout; /* sums over the selected files so far */
 	bool damaged;			/* a damaged structure was skipped */
 	/*
-	 * All extents and tree blocks of the current inode.  One piece: arrays
-	 * of the scan; several pieces: @own_extents and @own_tree; a waiting
-	 * inode: copies.
+	 * All extents and tree blocks of the current inode.  If the inode has
+	 * one piece, the arrays belong to the scan.  If the inode has several
+	 * pieces, the arrays are @own_extents and @own_tree.  If the inode has
+	 * waited in @waiting, the arrays are copies.
 	 */
 	const struct e4l_extent *extents;
 	size_t n_extents, max_extents;

@@ -213,7 +213,7 @@ static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 				       ino, extents, n);
 }
 
-/* Rounds @blocks up to whole clusters. */
+/* Returns @blocks rounded up to a multiple of the blocks per cluster. */
 static uint64_t whole_clusters(const struct e4l_geometry *geo, uint64_t blocks)
 {
 	uint32_t ratio = geo->cluster_blocks;

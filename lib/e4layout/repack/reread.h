@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* reread: reads the block maps of several files again, together. */
+/* reread: reads the block maps of the files of several moves again. */
 #ifndef E4L_REREAD_H
 #define E4L_REREAD_H
 
@@ -7,8 +7,8 @@
 #include "e4layout/apply/steps.h"
 
 /*
- * Block maps that were read again.  Start with a zeroed struct; free with
- * e4l_reread_free().
+ * The block maps that e4l_reread() has read.  The caller frees the maps with
+ * e4l_reread_free(), also after an error of e4l_reread().
  */
 struct e4l_reread {
 	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
@@ -26,8 +26,8 @@ struct e4l_reread {
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);
 /*
- * Finds the map of @ino, one of the files passed to e4l_reread().  If the inode
- * is not in use, returns false.
+ * Sets *@now to the block map of @ino.  *@now is valid until e4l_reread_free().
+ * Returns false if @ino was not passed to e4l_reread(), or was unused then.
  */
 bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 		     struct e4l_plan_now *now);
