@@ -13,7 +13,7 @@
 
 /*
  * The state of an inode after pass 1, in one byte: the file type as in
- * directory entries (EXT2_FT_*), and flags.  0: the inode is not in use.
+ * directory entries (EXT2_FT_*), and flags.  0: the inode is unused.
  */
 #define KIND_TYPE	0x0F
 #define KIND_UNREAD	0x0F	/* file type of an inode in a bad block */
@@ -146,8 +146,8 @@ struct check {
 };
 
 /*
- * Returns @err, the result of a read.  A lack of memory is not a finding: if
- * @err reports a lack of memory, e4l_check_run() will return ENOMEM.
+ * Returns @err, the result of a read.  If @err reports a lack of memory,
+ * e4l_check_run() will return ENOMEM.  Otherwise, the caller reports a finding.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -201,14 +201,14 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 	return ino;
 }
 
-/* ------------------------------------------------------------ pass 1 shares */
+/* ------------------------------- functions that several files of pass 1 use */
 
 /*
- * Judges an inode, except for its map, and sets ck->kind.  May be called by any
+ * Checks an inode, except for its map, and sets ck->kind.  May be called by any
  * thread.
  *
  * If the inode has no links and is not a reserved inode in use, returns false.
- * The caller must then not judge the map and the attributes of the inode.
+ * The caller must then not check the map and the attributes of the inode.
  */
 bool e4l_inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		     const struct ext2_inode_large *inode);
@@ -232,7 +232,7 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 			 struct ext2_inode_large *inode);
 
-/* Whether @ino has a fixed purpose, so that it can be in use without a link. */
+/* Whether @ino has a fixed purpose, and may have contents without a link. */
 bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*
@@ -268,7 +268,7 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 
-/* The number of EA inodes in a list of attributes, and their clusters. */
+/* The EA inodes that hold the values of a list of attributes. */
 struct xattr_values {
 	uint32_t n;
 	uint64_t clusters;
@@ -294,7 +294,7 @@ const struct ext2_ext_attr_entry *e4l_xattr_walk(const char **p,
 						 const char *end);
 
 /*
- * Judges the attributes in an inode's body.  May be called by any thread.
+ * Checks the attributes in an inode's body.  May be called by any thread.
  * Attributes with EA inodes are added to ck->eas.
  */
 void e4l_xattr_judge_ibody(struct check *ck, ext2_ino_t ino,

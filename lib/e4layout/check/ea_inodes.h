@@ -11,13 +11,13 @@
  */
 bool e4l_ea_inode_is_lustre(struct check *ck, const struct ea_use *u);
 
-/* Sorts ck->eas, and judges all uses of EA inodes. */
+/* Sorts ck->eas, and checks all uses of EA inodes. */
 errcode_t e4l_ea_inodes_prepare(struct check *ck);
 
 /*
- * Judges the reference count of the EA inode @ino and the number of its
+ * Checks the reference count of the EA inode @ino and the number of its
  * directory entries, @names.  If no attribute uses @ino, or if @ino cannot be
- * read, judges nothing and returns false.
+ * read, checks nothing and returns false.
  */
 bool e4l_ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names);
 

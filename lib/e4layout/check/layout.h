@@ -13,7 +13,7 @@
 errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
 
 /*
- * Judges the layout of a file after its last piece.  All pieces must have been
+ * Checks the layout of a file after its last piece.  All pieces must have been
  * added to @scorer.
  */
 void e4l_layout_judge_file(struct check *ck, const struct e4l_piece *last,

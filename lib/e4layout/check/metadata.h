@@ -15,7 +15,7 @@ struct extent_list {
 
 /*
  * Lists superblocks, descriptors, bitmaps and inode tables, claims their
- * clusters, and judges overlaps.
+ * clusters, and checks overlaps.
  */
 errcode_t e4l_metadata_claim(struct check *ck);
 void e4l_metadata_free(struct check *ck);

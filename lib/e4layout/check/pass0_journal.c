@@ -224,7 +224,7 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	return 0;
 }
 
-/* Judges an external journal, which uses no block of the filesystem. */
+/* Checks an external journal, which uses no block of the filesystem. */
 static errcode_t judge_external(struct check *ck)
 {
 	io_channel io = ck->journal;

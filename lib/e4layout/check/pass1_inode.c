@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pass 1: judges the fields of an inode, except for its map. */
+/* Pass 1: checks the fields of an inode, except for its map. */
 #include "config.h"
 #include <string.h>
 #include "e4layout/format/dir_block.h"
@@ -135,7 +135,7 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 }
 
-/* Judges the flags and the extent header of an inode that may have a map. */
+/* Checks the flags and the extent header of an inode that may have a map. */
 static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			    const struct ext2_inode *inode)
 {
@@ -412,7 +412,7 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 }
 
 /*
- * Judges a reserved inode.  Returns whether the inode is completely judged,
+ * Checks a reserved inode.  Returns whether the inode is completely checked,
  * except for its map.
  */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,

@@ -110,7 +110,7 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 
 /* ------------------------------------------------------------- tree blocks */
 
-/* Judges a block of an extent tree; pos->seed is the inode's checksum seed. */
+/* Checks a block of an extent tree; pos->seed is the inode's checksum seed. */
 static void look_extent_node(struct check *ck, ext2_ino_t ino,
 			     const struct e4l_node_pos *pos, const void *block)
 {

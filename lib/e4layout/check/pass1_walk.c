@@ -226,7 +226,7 @@ static uint64_t max_dir_blocks(ext2_filsys fs)
 }
 
 /*
- * Judges an extent of a directory.  If the extent exceeds the maximum size of a
+ * Checks an extent of a directory.  If the extent exceeds the maximum size of a
  * directory, returns false.
  */
 static bool judge_dir_extent(struct file_walk *w, const struct e4l_piece *p,
@@ -397,7 +397,7 @@ static errcode_t note_xattr_block(struct file_walk *w,
 }
 
 /*
- * Judges the location of the attribute block.  Returns whether the inode has an
+ * Checks the location of the attribute block.  Returns whether the inode has an
  * attribute block with a valid location.
  */
 static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
@@ -450,7 +450,7 @@ static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 }
 
 /*
- * Judges i_blocks.  Sets *@owned to the number of clusters that belong to the
+ * Checks i_blocks.  Sets *@owned to the number of clusters that belong to the
  * inode, including extended attributes.
  */
 static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
@@ -467,7 +467,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	judged = (p->damaged && p->ino != EXT2_RESIZE_INO) ||
 		 ck->fs->super->s_creator_os == EXT2_OS_HURD;
 	/*
-	 * The attribute block may refer to EA inodes.  judge_missing() judges
+	 * The attribute block may refer to EA inodes.  judge_missing() checks
 	 * i_blocks after the block is read.
 	 */
 	if (ok && has_acl && stated >= counted &&

@@ -110,7 +110,7 @@ static uint64_t lustre_clusters(const struct list *l)
 }
 
 /*
- * Records an attribute with an EA inode.  Pass 4 judges the EA inode, because
+ * Records an attribute with an EA inode.  Pass 4 checks the EA inode, because
  * all inodes must be known.
  */
 static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
@@ -157,8 +157,8 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges an entry whose name is inside the list.  If the entry is invalid,
- * returns false; the entries after it must not be judged.
+ * Checks an entry whose name is inside the list.  If the entry is invalid,
+ * returns false; the entries after it must not be checked.
  */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -180,8 +180,8 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges all entries.  At the first invalid entry, returns false; the entries
- * after it are not judged.
+ * Checks all entries.  At the first invalid entry, returns false; the entries
+ * after it are not checked.
  */
 static bool judge_list(struct list *l)
 {

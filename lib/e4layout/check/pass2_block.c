@@ -183,7 +183,7 @@ static void judge_type(struct dir_judge *j, const struct part *p,
 		      .got = e->type, .want = type);
 }
 
-/* Judges an entry after "." and "..". */
+/* Checks an entry after "." and "..". */
 static void judge_other(struct dir_judge *j, const struct part *p,
 			const struct dirent_raw *e)
 {
@@ -397,7 +397,7 @@ void e4l_dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 }
 
 /*
- * Judges "." and ".." of an inline directory, which stores no entry for ".",
+ * Checks "." and ".." of an inline directory, which stores no entry for ".",
  * and only the inode number for "..".
  */
 static void judge_inline_dots(struct dir_judge *j, struct part *p,

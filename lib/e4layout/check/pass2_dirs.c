@@ -4,11 +4,11 @@
  *
  *  1. the root of each index is read, because the root has the hash version;
  *  2. all blocks of directories are read in disk order on all processors, and
- *     judged by the thread that has read the block;
+ *     checked by the thread that has read the block;
  *  3. the hashes in the blocks of each index are compared.
  *
- * If the layout is not judged, steps 1 and 2 run once for all directories.  If
- * the layout is judged, steps 1 and 2 run for one round of directories at a
+ * If the layout is not checked, steps 1 and 2 run once for all directories.  If
+ * the layout is checked, steps 1 and 2 run for one round of directories at a
  * time, as tally.h requires.
  *
  * Threads share the number of links of each inode, and the parent of each
@@ -31,7 +31,7 @@
 
 struct pass2 {
 	struct check *ck;
-	struct e4l_tally *tally;	/* NULL: the layout is not judged */
+	struct e4l_tally *tally;	/* NULL: the layout is not checked */
 	/* index in ck->dirs of the batch's first directory */
 	uint32_t first_dir;
 	/* next run, and end of the runs of the round */
@@ -319,7 +319,7 @@ static errcode_t read_batch(struct pass2 *p)
 	return err;
 }
 
-/* Reads all directories in batches, and judges their layout. */
+/* Reads all directories in batches, and checks their layout. */
 static errcode_t read_tallied(struct pass2 *p)
 {
 	struct check *ck = p->ck;

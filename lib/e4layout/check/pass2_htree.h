@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* pass2_htree: judges the indexes of directories. */
+/* pass2_htree: checks the indexes of directories. */
 #ifndef E4L_CHECK_PASS2_HTREE_H
 #define E4L_CHECK_PASS2_HTREE_H
 
@@ -7,7 +7,7 @@
 
 enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 
-/* Judges the root info of an index.  @block is the first block of @dir. */
+/* Checks the root info of an index.  @block is the first block of @dir. */
 void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 			  const void *block);
 
@@ -18,7 +18,7 @@ void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 bool e4l_htree_is_node(struct check *ck, const void *block);
 
 /*
- * Judges the entries of an index block, and records the hash ranges of the
+ * Checks the entries of an index block, and records the hash ranges of the
  * blocks to which the entries refer.  May be called by any thread.
  */
 void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,

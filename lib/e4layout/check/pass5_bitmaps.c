@@ -119,7 +119,7 @@ static void judge_free_blocks(struct job *job, dgrp_t g, uint32_t n)
 		      .got = ext2fs_bg_free_blocks_count(ck->fs, g));
 }
 
-/* Judges a block bitmap; @have is NULL if the group has no valid bitmap. */
+/* Checks a block bitmap; @have is NULL if the group has no valid bitmap. */
 static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 {
 	struct check *ck = job->b->ck;
