@@ -7,10 +7,11 @@
 #include "e4layout/journal/change.h"
 
 /*
- * Call this function after every change; @ok: whether the change succeeded.
- * Drops the cached extents.  Without an undo file, closes the filesystem and
- * opens it again.  With an undo file, keeps the filesystem open after a
- * successful change, and closes it after a failed change.
+ * Ends a change.  Each request that changes the filesystem must call this
+ * function; @ok is true if the change succeeded.  Drops the cached extents.
+ * Without an undo file, closes the filesystem and opens it again.  With an undo
+ * file, keeps the filesystem open after a successful change, and closes the
+ * filesystem after a failed change.
  *
  * Returns @ok.  If the filesystem cannot be opened again, prints an error and
  * returns false.
@@ -27,10 +28,10 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 		  void *priv);
 
 /*
- * Finds the first block for @blocks blocks of a file near inode @ino.
- * Considers free extents of at least @blocks blocks.  Uses the first one after
- * the start of @ino's group or, if there is none, the first one in the
- * filesystem.  If no free extent is large enough, uses the largest free extent.
+ * Sets *@goal to the first block of a free extent for @blocks blocks of a file
+ * near inode @ino.  Searches for a free extent of at least @blocks blocks,
+ * first from the start of @ino's group on, and then from the start of the
+ * filesystem on.  If no free extent is large enough, uses the largest one.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);

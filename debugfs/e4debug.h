@@ -70,7 +70,7 @@ bool shell_open(struct shell *s, const char *name, uint64_t partition);
 bool shell_close(struct shell *s);
 /*
  * Closes the filesystem, calls @work, and opens the filesystem again.  @work
- * may use the device.
+ * may run programs that open the device.  Returns false if a step fails.
  */
 bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 		  void *priv);
@@ -95,12 +95,15 @@ const char *shell_usage(const char *name);
 /* The table that mk_cmds generates from commands.ct. */
 extern ss_request_table e4debug_commands;
 
-/* Prints "REQUEST: WHAT: why".  Returns false. */
+/*
+ * Prints "REQUEST: WHAT: MESSAGE" with the error message of @err.  Always
+ * returns false.
+ */
 bool shell_fails(const struct shell *s, const char *what, errcode_t err);
 /*
- * Prints "REQUEST: WHAT: why" for an error of the library, with the detail of
- * s->e.  If writing the undo file failed, prints nothing, because
- * target_close() has printed the error.  Returns false.
+ * Prints an error of the library like shell_fails(), with the detail of s->e.
+ * If writing the undo file failed, prints nothing, because target_close() has
+ * printed the error.  Always returns false.
  */
 bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err);
 

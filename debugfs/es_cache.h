@@ -76,15 +76,16 @@ struct e4l_es_stats {
 	uint64_t inodes;	/* number of inodes in the cache */
 	uint64_t entries;
 	uint64_t reclaimable;	/* entries that are not delayed */
-	uint64_t active;	/* reclaimable entries that are active */
+	uint64_t active;	/* reclaimable entries with the age ES_ACTIVE */
 	/* current memory, and its maximum so far */
 	uint64_t bytes, max_bytes;
 	uint64_t limit_bytes;
 	uint64_t hits, misses;	/* lookup counters */
-	uint64_t scans;		/* number of reclaims at the limit */
+	/* number of searches for entries to free, because of the limit */
+	uint64_t scans;
 	/*
-	 * visited inodes and entries: total of all scans, and maximum of one
-	 * scan
+	 * number of inodes and entries that scans have visited: total of all
+	 * scans, and maximum of one scan
 	 */
 	uint64_t visited, max_visited;
 	uint64_t reclaimed;	/* number of freed entries */

@@ -40,11 +40,11 @@ struct e4frag {
 	struct look look;
 	/* the report to compare with, or NULL */
 	json_t *before;
-	bool before_cut; /* some paths in @before are truncated */
+	bool before_cut;	/* some paths in @before are truncated */
 	/* number of files in the table of worst files */
 	size_t n_worst;
 	struct {
-		/* the most that a repack could save */
+		/* upper limits of the savings by a repack */
 		uint64_t files, fragments, tree_blocks;
 	} improvable;
 	struct {

@@ -32,8 +32,8 @@ bool ustar_read(const struct stream *s, uint64_t at, uint64_t end,
 		struct ustar *h);
 
 /*
- * Returns whether the header only describes another header, which follows its
- * data.
+ * Returns whether the header is not the header of a file: its data describe the
+ * next header (a pax header, or the header of a long name).
  */
 bool ustar_is_extra(const struct ustar *h);
 

@@ -6,8 +6,8 @@
 #include <e4layout/check.h>
 
 /*
- * Returns the command for @fix; the caller must append the target.  If no
- * command fixes the finding, returns NULL.
+ * Returns the command for @fix, without the device or image, which the caller
+ * must append.  If no command fixes the finding, returns NULL.
  */
 const char *fix_command(enum e4l_fix fix);
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The corpus of corruptions: an image is walked (sites.c), each structure in it
- * has a table of fields (fields.c), each field gets hostile values, and each
- * value makes one or two cases: with the checksums over it recomputed (seal.c),
- * so that the value itself is judged, and with stale checksums.  Random cases
- * (random.c) change one to three fields or bytes of any structure.
+ * Makes damaged variants of an image, for tests of programs that read images.
+ * Each variant is a case:
  *
- * The image is sound and trusted: nothing here checks it.  Failures end the
+ *  - sites.c finds each structure of the image.
+ *  - fields.c has a table of the fields of each structure, and sets each field
+ *    to hostile values.
+ *  - seal.c recomputes the checksums that cover the field.  Each hostile value
+ *    makes a case with correct checksums, so that programs read the value, and
+ *    usually also a case with the old checksums.
+ *  - random.c makes cases with one to three changed fields or bytes.
+ *
+ * The original image must be sound; no function checks it.  Failures end the
  * program.
  */
 #ifndef CORRUPT_H
@@ -54,7 +59,7 @@ struct site {
 	const struct field *fields;
 	seal_fn *seal;
 	uint64_t at;	   /* offset of the structure */
-	uint64_t container; /* offset of the sealed block or inode */
+	uint64_t container; /* offset of the block or inode with a checksum */
 	uint32_t number;   /* shown in lists: inode, group or block number */
 	uint32_t ino, generation, group;
 	uint32_t count_off; /* offset of an htree block's count and limit */

@@ -113,12 +113,15 @@ errcode_t op_steps(struct op_env *env);
  */
 errcode_t op_parts(struct op_env *env);
 
-/* Relocates files to make space, in one run or with one step per run. */
+/*
+ * Consolidates free space.  op_free() uses one run; op_free_steps() uses one
+ * run per step.
+ */
 errcode_t op_free(struct op_env *env);
 errcode_t op_free_steps(struct op_env *env);
 /*
- * Repacks like op_repack() and op_free().  The ends of files go to places that
- * result in fewer free extents.
+ * Repacks all files and directories, and consolidates free space.
+ * op_together() uses one run; op_together_steps() uses one run per step.
  */
 errcode_t op_together(struct op_env *env);
 errcode_t op_together_steps(struct op_env *env);
@@ -130,15 +133,15 @@ errcode_t op_discard(struct op_env *env);
 errcode_t op_change(struct op_env *env);
 
 /*
- * Compacts directories.  Makes sparse directories first, or uses existing
- * sparse directories.
+ * op_compact() makes sparse directories, and then compacts all directories.
+ * op_compact_all() compacts directories that are already sparse.
  */
 errcode_t op_compact(struct op_env *env);
 errcode_t op_compact_all(struct op_env *env);
 
 /*
- * Renumbers a few inodes per run, or exchanges inodes with a nearly optimal
- * result.
+ * op_inodes() groups the inodes of directories, with a few moves per run.
+ * op_exchange() also checks that the result is nearly optimal.
  */
 errcode_t op_inodes(struct op_env *env);
 errcode_t op_exchange(struct op_env *env);
@@ -213,7 +216,7 @@ struct refs make_refs(const struct bench *b, const struct tap_log *log,
 struct verdict {
 	size_t states;		/* different states that were checked */
 	size_t repeated; /* states that were built again, and not checked */
-	size_t lost;		/* wrong states */
+	size_t lost;		/* states that failed the check */
 };
 
 /* Parameters of check_states(). */

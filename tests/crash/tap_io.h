@@ -25,7 +25,7 @@ struct tap_event {
 	uint64_t offset;	/* in bytes */
 	size_t len;
 	uint8_t *data;
-	bool discard;		/* undefined content */
+	bool discard;	/* a discard: the content becomes undefined */
 };
 
 enum tap_fault {
@@ -56,7 +56,7 @@ struct tap_log {
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);
 
-/* The writes so far belong to no transaction. */
+/* Begins the first transaction: earlier writes belong to no transaction. */
 void tap_begin(struct tap_log *log);
 
 /* Appends a TAP_MARK, unless nothing was written after the last TAP_MARK. */

@@ -13,7 +13,7 @@
 
 /*
  * Opens the filesystem in the @size bytes at @data, which are borrowed until
- * mem_io_close().  NULL: it cannot be opened.
+ * mem_io_close().  If the filesystem cannot be opened, returns NULL.
  */
 struct e4l *mem_io_open(const uint8_t *data, size_t size, ext2_filsys *fs);
 void mem_io_close(struct e4l *e, ext2_filsys fs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fit: lists free extents by length, to find the tightest fit. */
+/* fit: finds the shortest free extent that is long enough. */
 #ifndef E4L_FIT_H
 #define E4L_FIT_H
 
