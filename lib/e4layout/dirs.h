@@ -22,7 +22,8 @@ struct e4l_dir_locality {
 	uint64_t blocks;		/* blocks of the directory; 0: inline */
 	uint64_t spare_blocks;	/* blocks that E4L_REPACK_DIRS would free */
 	bool wants_index;		/* E4L_REPACK_DIRS would add an index */
-	bool spread;			/* E4L_REPACK_INODES is worthwhile */
+	/* E4L_REPACK_INODES should group the inodes of the directory */
+	bool spread;
 };
 
 /* Opaque: a path for each inode of a set. */

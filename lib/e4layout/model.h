@@ -80,11 +80,11 @@ struct e4l_model_options {
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
 	/*
-	 * The callbacks piece(), free_run() and locality() get @sees and may be
-	 * NULL.  piece() is called for each piece of an inode; @score is NULL
-	 * except for the last piece.  free_run() is called for each free
-	 * extent, and locality() for each directory.  If a callback returns an
-	 * error, the scan ends with this error.
+	 * piece() is called for each piece of an inode; @score is NULL except
+	 * for the last piece.  free_run() is called for each free extent, and
+	 * locality() for each directory.  The last argument of these callbacks
+	 * is the member @sees.  Each callback may be NULL.  If a callback
+	 * returns an error, the scan ends with this error.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
@@ -174,7 +174,10 @@ struct e4l_model {
 	uint64_t damaged_count;		/* number of all damage reports */
 	struct e4l_group_row *groups;	/* NULL unless requested */
 	dgrp_t n_groups;
-	/* Indirect-mapped files only; files.excess_extents includes them. */
+	/*
+	 * The part of files.excess_extents that belongs to indirect-mapped
+	 * files.
+	 */
 	struct {
 		uint64_t excess_extents;
 	} indirect;

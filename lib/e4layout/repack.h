@@ -247,7 +247,10 @@ struct e4l_repack_result {
 	struct e4l_repack_cost planned, done;
 	/* files that move or get a new extent tree */
 	uint64_t files_planned, files_done;
-	/* rebuilt directories, and how many of them get an index */
+	/*
+	 * number of rebuilt directories; @indexes_planned: number of rebuilt
+	 * directories that get an index
+	 */
 	uint64_t dirs_planned, dirs_done, indexes_planned;
 	/* directories whose files' inodes are grouped */
 	uint64_t inode_dirs_planned, inode_dirs_done;
@@ -326,11 +329,11 @@ struct e4l_repack_callbacks {
  * total size may then shrink to 95 % of free space or, without E4L_REPACK_FREE,
  * to 90 % of the previous total size.
  *
- * Before any write, the run tests that each block of each inode is marked as in
- * use and belongs to one inode only.  An unreadable or damaged structure ends
- * the run.  Contents, sizes, times, owners and attributes of files do not
- * change; short unwritten ranges are zeroed within the limit.  @limits and
- * @callbacks may be NULL.
+ * Before any write, the run tests that each block of each inode is allocated in
+ * the block bitmap, and belongs to one inode only.  An unreadable or damaged
+ * structure ends the run.  Contents, sizes, times, owners and attributes of
+ * files do not change.  Short unwritten ranges are zeroed within the limit.
+ * @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

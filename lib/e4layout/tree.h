@@ -202,26 +202,30 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
  */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
-/* Calls @map, which can change the IDs, with the owner of each entry. */
+/*
+ * Calls @map with the user ID and the group ID of the owner of each entry.
+ * @map can change both IDs.
+ */
 void e4l_tree_map_owners(struct e4l_tree *t,
 			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
 			 void *priv);
 
 /*
- * Calls @map, which can change the ID, for each user and each group in ACLs,
- * and for the root user ID of each file capability.  For a user, @map must use
- * @uid only; for a group, @gid only.  Errors, with all entries unchanged:
- * E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() returns the file.
+ * Calls @map for each user and each group in ACLs, and for the root user ID of
+ * each file capability.  @map can change the ID.  For a user, @map must use
+ * only @uid; for a group, @map must use only @gid.  Errors, with all entries
+ * unchanged: E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM.  After an error,
+ * e4l_tree_where() returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 			   void (*map)(uint32_t *uid, uint32_t *gid,
 				       void *priv), void *priv);
 
 /*
- * Sets the priority of the file or directory @path: -32767 to 32767; the default
- * is 0.  Files of a higher priority are placed nearer to the start of the device.
- * The priority of a directory applies to all files below it.  Errors:
- * E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
+ * Sets the priority of the file or directory @path, from -32767 to 32767.  The
+ * default is 0.  Files of a higher priority are nearer to the start of the
+ * device.  The priority of a directory applies to all files below the
+ * directory.  Errors: E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
  */
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
@@ -235,9 +239,9 @@ errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);
 
 /*
- * Returns the path, in the source, of the file that caused the last failure, or
- * "" if no file caused it.  The text belongs to @t and is valid until the next
- * call with @t.
+ * Returns the path, in the source, of the file that caused the last failure.
+ * If no file caused the failure, returns "".  The text belongs to @t and is
+ * valid until the next call with @t.
  */
 const char *e4l_tree_where(const struct e4l_tree *t);
 

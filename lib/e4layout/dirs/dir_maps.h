@@ -42,23 +42,27 @@ errcode_t e4l_dir_maps_add(struct e4l_dir_maps *maps, struct e4l_dir_map *map,
 bool e4l_dir_map_is_whole(const struct e4l_dir_maps *maps,
 			  const struct e4l_dir_map *map);
 
-/* Returns the physical block of logical block @lblk.  The map must be whole. */
+/*
+ * Returns the physical block of logical block @lblk.  e4l_dir_map_is_whole()
+ * must be true for @map.
+ */
 blk64_t e4l_dir_map_pblk(const struct e4l_dir_maps *maps,
 			 const struct e4l_dir_map *map, uint64_t lblk);
 
 /*
  * Reads blocks into @to, beginning with logical block @lblk.  Stops after @max
  * blocks, or at the end of the extent, and sets *@n to the number of blocks
- * read.  The map must be whole.  Errors: E4L_ET_DAMAGED (a checksum is wrong),
- * and read errors.
+ * read.  e4l_dir_map_is_whole() must be true for @map.  Errors: E4L_ET_DAMAGED
+ * (a checksum is wrong), and read errors.
  */
 errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 			       const struct e4l_dir_map *map, uint64_t lblk,
 			       unsigned int max, char *to, unsigned int *n);
 
 /*
- * Reads all blocks of a directory into @to.  The map must be whole.  Errors:
- * E4L_ET_DAMAGED (a checksum is wrong), and read errors.
+ * Reads all blocks of a directory into @to.  e4l_dir_map_is_whole() must be
+ * true for @map.  Errors: E4L_ET_DAMAGED (a checksum is wrong), and read
+ * errors.
  */
 errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 			   const struct e4l_dir_map *map, char *to);

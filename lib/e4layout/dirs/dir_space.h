@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_space: free space after planned rebuilds of directories, and its limits.
+ * dir_space: tests whether a planned rebuild of a directory would fragment free
+ * space too much.
  */
 #ifndef E4L_DIR_SPACE_H
 #define E4L_DIR_SPACE_H

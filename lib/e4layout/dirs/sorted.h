@@ -17,8 +17,8 @@ struct e4l_pair {
 struct e4l_sorted;
 
 /*
- * If @knows_most is false, e4l_sorted_first_of() must not be called with a
- * @least above 0, and e4l_sorted_most() must not be called.  If memory runs
+ * Creates an empty set.  e4l_sorted_most(), and e4l_sorted_first_of() with a
+ * @least above 0, can be called only if @knows_most is true.  If memory runs
  * out, returns NULL.
  */
 struct e4l_sorted *e4l_sorted_new(bool knows_most);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <et/com_err.h>
 
-/* The inodes of one directory in one block. */
+/* The inodes of one directory in one block of the inode tables. */
 struct e4l_cell {
 	uint32_t dir, block;
 	uint16_t count;		/* inodes that may move */
@@ -27,10 +27,10 @@ struct e4l_cell {
 
 struct e4l_quotas {
 	uint32_t dirs, blocks;		/* numbers of directories and blocks */
-	uint16_t per_block;
+	uint16_t per_block;		/* number of inodes in a block */
 	/*
-	 * Per block: the sum of its free inodes and of the inodes in @cells
-	 * that may move; at most @per_block.
+	 * For each block: number of free inodes, plus number of inodes in
+	 * @cells that may move.  The sum is at most @per_block.
 	 */
 	const uint16_t *room;
 	/*

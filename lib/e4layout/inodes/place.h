@@ -5,7 +5,11 @@
 
 #include <e4layout/context.h>
 
-/* An allocator of inodes. */
+/*
+ * An allocator of inodes.  A window is an aligned range of inodes.  The new
+ * directories of a group get their inodes from the window that the group
+ * shares.  An own window is a window for the files of one directory.
+ */
 struct e4l_place;
 
 /* Flags for e4l_place_new(). */
@@ -27,9 +31,10 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 void e4l_place_free(struct e4l_place *p);
 
 /*
- * Finds an inode for a new file @name of @mode in the directory @parent.  Like
- * ext2fs_new_inode(), does not mark the inode: the caller must call
- * ext2fs_inode_alloc_stats2() before the next call.  @name may be NULL.
+ * Finds a free inode for a new file @name of @mode in the directory @parent.
+ * Like ext2fs_new_inode(), does not mark the inode as allocated: the caller
+ * must call ext2fs_inode_alloc_stats2() before the next call.  @name may be
+ * NULL.
  *
  * - A directory gets an inode in the window that its group shares.  Windows
  *   are aligned, and are empty when they are allocated.  Orlov's rule picks
@@ -71,7 +76,8 @@ struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
 	uint64_t fsck_inodes;	/* additional inodes that e2fsck has to scan */
 	uint64_t grown;		/* own windows allocated for directories */
-	uint64_t leaf_goals;	/* inodes found from a directory's entries */
+	/* inodes in a window that was found from a directory's entries */
+	uint64_t leaf_goals;
 	uint64_t fallbacks;	/* inodes found without a window */
 	uint64_t zeroed_blocks;	/* zeroed blocks of inode tables */
 };

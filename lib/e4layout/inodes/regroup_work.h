@@ -34,6 +34,7 @@ struct group {
 
 struct e4l_exchange;
 
+/* An inode that is to be close to the other inodes of the directory. */
 struct member {
 	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t hash, nth;	/* order in the directory */
@@ -44,10 +45,11 @@ struct member {
 
 /* A block of the inode tables that contains members. */
 struct tblock {
-	uint32_t nr;
+	uint32_t nr;		/* number of the block */
+	/* numbers of members that may move, fixed members and free inodes */
 	uint32_t own, fixed, free;
 	bool good;		/* see is_good() */
-	bool keep;
+	bool keep;		/* members in the block stay in the block */
 };
 
 struct regroup {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * work: an attempt at a plan: its items, the layout after the current batch,
- * and the moves so far.
+ * work: an attempt at a plan.  Struct e4l_work has the items of the attempt,
+ * the layout after the current batch, and the moves so far.
  */
 #ifndef E4L_PLAN_WORK_H
 #define E4L_PLAN_WORK_H
@@ -118,7 +118,7 @@ errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_plan *m);
  * ENOMEM.  Call e4l_work_free() also after an error.
  */
 errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from);
-/* If @take is true, replaces @w by @next; otherwise, frees @next. */
+/* If @take is true, replaces @w by @next.  Otherwise, frees @next. */
 void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
 void e4l_work_free(struct e4l_work *w);
 
@@ -215,11 +215,16 @@ errcode_t e4l_unlock(struct e4l_work *w, uint64_t most);
 
 /* -------------------------------------------------------------- moves.c */
 
+/*
+ * Adds a move of item @i to @to.  If @waits is true, @to is a temporary
+ * position, and the item stays loose.  If the move would exceed the copy
+ * budget, sets w->spent and adds no move.  Errors: ENOMEM.
+ */
 errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
 			bool waits);
 /*
- * Moves item @i to @to.  Fragments of the item that are already at their final
- * positions are not moved.
+ * Adds moves of item @i to @to.  Fragments of the item that are already at
+ * their final positions are not moved.
  */
 errcode_t e4l_move_rest(struct e4l_work *w, uint32_t i, uint32_t to);
 errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to);
@@ -232,9 +237,9 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
  */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*
- * A move does not shrink the extent tree.  If the file was moved after the last
- * packing and has tree blocks, packs the file.  A file that is not finished is
- * packed only if its extents fit into the inode.
+ * Packs a file that was moved after its last packing and has tree blocks,
+ * because a move does not shrink the extent tree.  A file that is not finished
+ * is packed only if its extents fit into the inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Ends a batch: marks the clusters that the batch frees as free. */

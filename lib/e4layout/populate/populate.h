@@ -41,7 +41,7 @@ struct item {
 	uint32_t ref;
 };
 
-/* Generated content: values of attributes, quota files. */
+/* Content that is not in a source: values of attributes, and quota files. */
 struct blob {
 	const char *bytes;
 	char *owned;		/* to be freed, or NULL */
@@ -93,7 +93,7 @@ struct e4l_populate {
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;
-	uint8_t *old; /* [inode number]: in use before the plan */
+	uint8_t *old; /* [inode number]: allocated before the plan */
 	ext2_ino_t max_old;
 	uint32_t first_hidden;		/* first node without a name */
 	/* first map and first extra that the plan added */

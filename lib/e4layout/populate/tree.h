@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * tree: the content of a future image, in memory, in a compact form.  Nodes are
- * identified by their index; 1 is the root, 0 means no node.
+ * identified by their index; 1 is the root, 0 means no node.  The arena is an
+ * array of all names and other strings; the nodes refer to it by offset.
  */
 #ifndef E4L_TREE_H
 #define E4L_TREE_H
