@@ -44,7 +44,7 @@ struct share {
 	uint32_t *dirs;	/* directories in descending order of @need */
 	/* arrays with one element per directory */
 	uint32_t *need; /* inodes not assigned to a block so far */
-	/* number of blocks: in the input, in this round */
+	/* @had: number of blocks in the input; @used: number in this round */
 	uint32_t *had, *used;
 	bool *pinned;
 	/*
@@ -108,8 +108,8 @@ static void list_blocks(struct share *s)
 }
 
 /*
- * Of the blocks with at least @n free inodes, returns a block with the fewest
- * free inodes.  If all blocks have fewer than @n free inodes, returns NONE.
+ * Returns the block with the smallest number of free inodes that is not less
+ * than @n.  If all blocks have fewer than @n free inodes, returns NONE.
  */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
@@ -172,7 +172,7 @@ static void begin_at(uint32_t *count, uint32_t most)
 	}
 }
 
-/* ---------------------------------------------------------- 1. fixed inodes */
+/* ---------------------------------------------------- 1. pinned directories */
 
 static void begin_round(struct share *s)
 {
@@ -443,7 +443,7 @@ static errcode_t go_round(struct share *s)
 	} while (true);
 }
 
-/* Counting sorts of the input cells: by directory, and by count. */
+/* Sorts the input cells: @by_dir by directory, and @by_count by count. */
 static void sort_cells(struct share *s)
 {
 	const struct e4l_cell *cells = s->q->cells;

@@ -8,7 +8,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-/* Attribute blocks are collected, sorted and read in rounds of ROUND_BLOCKS. */
+/* number of attribute blocks that are collected and then read in disk order */
 #define ROUND_BLOCKS	(64u << 10)
 
 /*

@@ -39,7 +39,7 @@
 #define MAX_WINDOW	4096
 #define LEAF_TRIES	8 /* number of entries whose inodes are examined */
 
-/* State of a directory: the newest of its own windows. */
+/* The newest own window of a directory. */
 struct own {
 	ext2_ino_t dir;		/* 0: empty slot */
 	dgrp_t last;	/* group of the last inode found for this directory */
@@ -275,8 +275,8 @@ static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 }
 
 /*
- * Returns the first free inode, searching all groups from @group on; 0 if no
- * inode is free.
+ * Searches all groups, from @group on, and returns the first free inode.  If no
+ * inode is free, returns 0.
  */
 static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
 {
@@ -317,8 +317,8 @@ static errcode_t own_double(struct e4l_place *p)
 }
 
 /*
- * Makes sure that @dir has a slot.  A new slot makes a search begin in the
- * directory's own group.
+ * Adds @dir to the hash table p->own, unless @dir is already there.  For a new
+ * element, the next search begins in the directory's own group.
  */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
 {
@@ -778,8 +778,8 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 /* ------------------------------------------------------------------- files */
 
 /*
- * Returns a free inode of the directory's own window, preferably from own->from
- * on; 0 if the window is full.
+ * Returns a free inode of the directory's own window.  Prefers inodes from
+ * own->from on.  If the window is full, returns 0.
  */
 static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 {

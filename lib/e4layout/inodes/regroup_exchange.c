@@ -76,7 +76,10 @@ struct e4l_exchange {
 	struct e4l_trail_step *steps;
 	size_t n_steps;
 	/* state after the moves added so far */
-	/* per directory: number of blocks before the exchange, and now */
+	/*
+	 * for each directory: number of blocks before the exchange (@had), and
+	 * after the moves added so far (@has)
+	 */
 	uint32_t *had, *has;
 	/*
 	 * numbers of directories with more and fewer blocks than before the
@@ -85,8 +88,8 @@ struct e4l_exchange {
 	uint32_t worse, better;
 	int64_t saved;			/* saved blocks */
 	ext2_ino_t left; /* inode number that the last move freed */
-	ext2_ino_t place; /* free inode number for temporary use */
-	bool away; /* @place is in use: see E4L_TRAIL_AWAY */
+	ext2_ino_t place; /* temporary inode number for E4L_TRAIL_AWAY */
+	bool away; /* an inode has the number @place */
 };
 
 /* --------------------------------------------------------------- 1. members */
@@ -271,7 +274,10 @@ static uint32_t lacks(const struct e4l_cell *cell)
 	return cell->quota > cell->count ? cell->quota - cell->count : 0;
 }
 
-/* Lists each cell as many times as the cell lacks inodes. */
+/*
+ * Fills @w: lists each cell once for each inode that the cell lacks, that is,
+ * quota - count times.
+ */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
 	const struct e4l_quotas *q = &x->q;
@@ -539,7 +545,7 @@ static errcode_t add_moves(struct e4l_exchange *x)
 	return err;
 }
 
-/* Records the result for each directory. */
+/* Records the new number of blocks of each changed directory in r->fates. */
 static void tell_fates(struct e4l_exchange *x)
 {
 	struct fate *fate = x->r->fates;

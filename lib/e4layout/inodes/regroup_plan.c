@@ -18,7 +18,7 @@
  * directory.
  */
 #define MAX_OTHERS	64
-/* Runs of more than MANY free inodes count as unlimited. */
+/* free_beside() does not distinguish runs of MANY or more free inodes */
 #define MANY		256
 
 /* ---------------------------------------------------- planned inode numbers */
@@ -766,7 +766,10 @@ static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 	return err;
 }
 
-/* Tries windows first, then free inodes in the directory's own blocks. */
+/*
+ * Plans moves to windows of free inodes.  If these moves are not possible or
+ * not worthwhile, plans moves to free inodes in the directory's own blocks.
+ */
 static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
 	errcode_t err;

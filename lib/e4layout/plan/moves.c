@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* moves: applies the decisions of the schedule to the current attempt. */
+/* moves: adds moves to an attempt, and updates the layout of the attempt. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
@@ -38,7 +38,10 @@ static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 	}
 }
 
-/* Moves fragment @f to @to.  @waits: the fragment will be moved again. */
+/*
+ * Moves fragment @f to @to.  If @waits is true, @to is a temporary position,
+ * and the fragment will be moved again.
+ */
 static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 			 bool waits)
 {
@@ -243,7 +246,10 @@ static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 	};
 }
 
-/* Whether @run is chosen and zeroing it saves extents in the stretch @s. */
+/*
+ * Whether @run is chosen, and zeroing @run saves extents in @s, a result of
+ * next_stretch().
+ */
 static bool saves_extents(const struct e4l_zero_run *run,
 			  const struct e4l_extent *s)
 {
@@ -352,7 +358,7 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	return add_pack(w, file, E4L_MOVE_FINISH);
 }
 
-/* Returns the minimum number of extents of the stretch @s. */
+/* Returns the minimum number of extents of @s, a result of next_stretch(). */
 static uint64_t count_extents(const struct e4l_work *w,
 			      const struct e4l_extent *s)
 {

@@ -47,8 +47,9 @@ static bool meets_goals(const struct e4l_plan *p, const struct e4l_look *look)
 }
 
 /*
- * Whether neither the excess nor free space becomes worse from layout @was to
- * layout @is.  If the excess decreases, free space may lose something:
+ * Whether the layout @is is acceptable as a replacement of the layout @was: the
+ * excess does not increase, and free space does not become worse.  If the
+ * excess decreases, it is sufficient that free space meets these conditions:
  *
  * - The largest free extent keeps LOSS_PERCENT of its length.
  * - Large free extents keep their total length, or have LARGE_PERCENT of free
@@ -211,7 +212,7 @@ static errcode_t join_long(struct e4l_work *w)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* A round: several attempts that begin with the same layout. */
+/* The attempts of one round, which all begin with the same layout. */
 struct round {
 	struct e4l_plan *p;
 	const struct e4l_work *base;	/* state at the start of the round */

@@ -7,9 +7,13 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-/* a batch that moves less than 1/100 of the remaining clusters is stuck */
+/*
+ * If a batch moves less than 1/STUCK_SHARE of the remaining clusters,
+ * run_batch() calls e4l_unlock(), which evacuates up to 1/UNLOCK_SHARE of the
+ * remaining clusters.
+ */
 #define STUCK_SHARE	100
-#define UNLOCK_SHARE	32	/* 1/32 of the clusters to move may be evacuated */
+#define UNLOCK_SHARE	32
 #define MOST_BATCHES	5000
 /* end after this number of consecutive batches that fill no slot */
 #define IDLE_BATCHES	8
@@ -84,7 +88,7 @@ static void begin_queues(struct e4l_work *w)
 	for (k = n; k--; ) {
 		i = w->order[k];
 		len = w->item[i].len;
-		/* long items, aligned items and items with @home own slots */
+		/* long items, aligned items and items with @home have reserved slots */
 		if (w->item[i].home != E4L_NONE || len >= E4L_FIT_EXACT ||
 		    e4l_work_is_aligned(w, i))
 			continue;
@@ -259,7 +263,7 @@ static errcode_t fill_slots(struct e4l_work *w)
 	return err;
 }
 
-/* --------------------------------------------------------------- leftovers */
+/* ----------------------------------------------- items that are still loose */
 
 /*
  * Moves the remaining items, which have no slot or a blocked slot, to any free

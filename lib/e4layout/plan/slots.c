@@ -7,7 +7,10 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-/* thousandths of the final free space that the first region may give back */
+/*
+ * the maximum by which give_edge() may shorten the first region, in thousandths
+ * of the final free space
+ */
 #define GIVEN_THOUSANDTHS 19
 #define SEGMENT		16	/* minimum number of clusters in a segment */
 #define SEGMENTS	16384	/* maximum number of segments */
@@ -15,7 +18,7 @@
 
 /* --------------------------------------------------------------------- slots */
 
-/* An item with its own slot. */
+/* A long or aligned item, for which place_specials() reserves a slot. */
 struct special {
 	uint32_t len, item;
 };
@@ -66,7 +69,7 @@ static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 	return err;
 }
 
-/* The total and the maximum length of the items without a slot. */
+/* The total length and the maximum length of the loose items without a slot. */
 struct lack {
 	uint64_t sum;
 	uint32_t longest;
@@ -171,7 +174,7 @@ struct around {
 	uint32_t below, above;
 	int down;	/* whether the lower side is cheaper; -1: unknown */
 	struct e4l_span region;
-	/* clusters that the region has given back, and may give back */
+	/* number of clusters that give_edge() has removed, and its maximum */
 	uint64_t given, most;
 };
 

@@ -17,7 +17,7 @@
 #define LEAST_PERCENT	1
 #define MOST_REGIONS	256	/* maximum number of regions of limited length */
 
-/* ------------------------------------------------------------------- lifting */
+/* ------------------------------------------------------- making items loose */
 
 /*
  * Whether item @i may be moved away.  For a file with E4L_PLAN_ASK, calls the
@@ -275,7 +275,7 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 	return err;
 }
 
-/* --------------------------------------------------------------------- homes */
+/* ---------------------------------------------- reserved slots (item[].home) */
 
 /*
  * Finds the longest fragment of item @i.  Sets *@start to the start of the item

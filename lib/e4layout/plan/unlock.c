@@ -10,14 +10,15 @@
 #define TREE	0x80000000u	/* flag in @what of struct place */
 
 /*
- * An obstacle in a slot, at @start.  For a fragment, @what is its number.  For
- * a spare tree block, @what is the number of its file, with TREE set.
+ * A fragment or a spare tree block that begins at cluster @start and is in a
+ * slot.  For a fragment, @what is its index.  For a spare tree block, @what is
+ * the index of its file, with TREE set.
  */
 struct place {
 	uint32_t start, what;
 };
 
-/* A slot.  The sort key @key grows with the percentage of used clusters. */
+/* The slot with index @slot.  @key grows with the share of used clusters. */
 struct candidate {
 	uint32_t key, slot;
 };
@@ -230,7 +231,7 @@ static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s)
 				     sizeof(*u->place), e4l_u32_cmp);
 	errcode_t err = 0;
 
-	/* the last obstacle that begins before the slot may overlap the slot */
+	/* the last place that begins before the slot may overlap the slot */
 	for (i -= !!i; i < u->n_places && !err; i++) {
 		if (u->place[i].start >= s->start + s->len)
 			break;

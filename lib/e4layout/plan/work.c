@@ -224,7 +224,7 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
 }
 
-/* Uses the model, which has the positions before the plan. */
+/* The model w->m has the positions of fragments before the plan. */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;

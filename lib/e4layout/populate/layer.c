@@ -83,7 +83,10 @@ static errcode_t follow(struct way *w, const struct node *n)
 	return 0;
 }
 
-/* Enters the current component. */
+/*
+ * Resolves the current component: enters a directory, or continues with the
+ * target of a symbolic link.
+ */
 static errcode_t step(struct way *w)
 {
 	struct e4l_tree *t = w->t;

@@ -142,7 +142,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 	return 0;
 }
 
-/* ----------------------------------------------- files in several stretches */
+/* -------------------------------------- files with holes or several extents */
 
 /*
  * Converts a file's stretches into runs of blocks that have no physical blocks
@@ -429,10 +429,10 @@ static errcode_t place_attributes(struct e4l_populate *p)
 	return err;
 }
 
-/* Files in the order of the walk, with their sort keys. */
+/* Files in the order of p->dirs and p->order, with their sort keys. */
 struct files {
 	uint32_t *id;
-	uint64_t *key;		/* priority, then position in the walk */
+	uint64_t *key;		/* priority; in the low bits, index in @id */
 	size_t n;
 };
 

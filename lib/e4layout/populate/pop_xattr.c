@@ -146,7 +146,7 @@ static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 		if (w.where == IN_INODE)
 			x.in_inode = space - w.inode_left;
 		else
-			/* pop_blocks.c assigns the block number */
+			/* not 0: there is a block, whose number pop_blocks.c assigns later */
 			x.pblk = 1;
 		if (w.where == IN_EA_INODE)
 			err = add_ea_inode(p, &x, &w);

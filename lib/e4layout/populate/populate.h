@@ -89,7 +89,7 @@ struct e4l_populate {
 	uint32_t lost_found_blocks;
 
 	uint32_t *order; /* nodes of the children of all directories */
-	VEC(uint32_t) dirs;		/* in the order of the walk */
+	VEC(uint32_t) dirs;	/* nodes of directories, parents first */
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;

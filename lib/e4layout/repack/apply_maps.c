@@ -9,7 +9,7 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-/* maximum number of extents per reread, unless one file has more */
+/* maximum number of extents that e4l_maps_reread() reads, if not one file */
 #define REREAD_EXTENTS	(256u << 10)
 
 /* State of the execution of the plan. */
