@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * one_head IMAGE DIR: presents IMAGE as the read-only file DIR/disk with the
- * timing of a disk with one head: a request costs a seek and the rotational
- * delay, or the transfer of the skipped bytes if that is faster, and the
- * transfer of its bytes.  Of up to 32 queued requests, the next one upwards is
- * served.  Attach the file with losetup -r --direct-io=on, because it caches
- * nothing.  Ends when DIR is unmounted, and prints the number of requests and
- * the time for which the disk was busy, which other programs do not change.
- * Also prints the number and the time for reading each place once in ascending
- * order: the minimum for any order.  Needs root.
+ * timing of a disk with one head.  A request takes the time of a seek and the
+ * rotational delay, or the transfer time of the skipped bytes if that is less,
+ * and the transfer time of the requested bytes.  The queue has up to 32
+ * requests.  The next request is the request with the lowest offset after the
+ * head; if no offset is after the head, the request with the lowest offset.
+ *
+ * Attach the file with losetup -r --direct-io=on, so that the kernel caches
+ * nothing.  When DIR is unmounted, the program ends, and prints the number of
+ * requests and the busy time of the simulated disk.  Other programs do not
+ * affect these results.  For comparison, also prints the results of reading
+ * each requested byte once in ascending order.  Needs root.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -165,7 +168,10 @@ static bool take(struct disk *d, bool *end)
 	return true;
 }
 
-/* Takes the next request upwards, or the lowest one. */
+/*
+ * Removes the request with the lowest offset after the head from the queue.  If
+ * no offset is after the head, removes the request with the lowest offset.
+ */
 static struct request next_up(struct disk *d)
 {
 	unsigned int i, best = 0;

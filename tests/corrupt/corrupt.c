@@ -136,8 +136,8 @@ static void apply_case(struct corpus *c, const struct site *s,
 }
 
 /*
- * Checks that a sound image's checksums do not change; an inode that was never
- * used has none.
+ * Checks that seal.c does not change the checksum of a structure in a sound
+ * image.  Skips inodes that were never used, because they have no checksum.
  */
 static void check_case(struct corpus *c, const struct site *s,
 		       const char *field, const char *value, const char *mode)

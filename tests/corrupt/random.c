@@ -94,7 +94,7 @@ static const struct spot *choose(struct spots *all)
 	return &all->v[first + below(all, all->first[kind + 1] - first)];
 }
 
-/* The size of the sealed unit, in bytes. */
+/* Returns the size of the block or structure that the checksum of @s covers. */
 static uint32_t sealed_bytes(const struct corpus *c, const struct site *s)
 {
 	if (s->seal == seal_super)
@@ -114,7 +114,7 @@ struct change {
 	unsigned int width;
 };
 
-/* A value that is nearly valid, or at a boundary. */
+/* Returns a value that is valid in another field, or nearly valid. */
 static uint64_t plausible(struct corpus *c)
 {
 	struct ext2_super_block *super = c->fs->super;
@@ -160,7 +160,11 @@ static uint64_t new_value(struct corpus *c, const struct change *change)
 	}
 }
 
-/* The field that contains byte @at, or the byte's offset in the sealed unit. */
+/*
+ * Sets change->field to the name of the field that contains byte change->at.
+ * If no field contains the byte, sets change->field to "+OFFSET", with the
+ * offset in the block or structure.
+ */
 static void name_field(const struct spots *all, struct change *change)
 {
 	uint64_t container = change->site->container;
@@ -220,7 +224,10 @@ static void make_change(struct corpus *c, struct change *change, bool sealed)
 		change->site->seal(c, change->site);
 }
 
-/* The changes of a case are listed with commas. */
+/*
+ * Makes a case of one to three random changes.  The names of the changed
+ * structures and fields, and the values, are listed with semicolons.
+ */
 static void make_case(struct corpus *c)
 {
 	static const unsigned int counts[] = { 1, 1, 1, 1, 1, 2, 2, 2, 2, 3 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Computes checksums over the current content of the image.  libext2fs'
- * functions find the place of a checksum from the covered bytes, which are
- * hostile here; these functions use the known place.
+ * Computes the checksums of changed structures.  The functions of libext2fs
+ * compute the offset of a checksum from fields of the structure, which can have
+ * hostile values.  The functions of this file use the offset in the original
+ * image.
  */
 #include "config.h"
 #include <string.h>
@@ -111,7 +112,10 @@ void seal_super(struct corpus *c, const struct site *s)
 
 #define GROUP_CSUM_OFF offsetof(struct ext2_group_desc, bg_checksum)
 
-/* libext2fs has the polynomials; a backup has its original's group number. */
+/*
+ * Returns the checksum of the group descriptor at @s, which can be a backup.
+ * libext2fs computes checksums only for descriptors in memory.
+ */
 static uint16_t group_csum(const struct corpus *c, const struct site *s)
 {
 	struct ext2_group_desc *desc =
@@ -133,7 +137,10 @@ void seal_group(struct corpus *c, const struct site *s)
 		put_le(c, s->container + GROUP_CSUM_OFF, 2, group_csum(c, s));
 }
 
-/* A bitmap's checksum is in its group's descriptor. */
+/*
+ * Writes the checksum of a bitmap to the group descriptor, at the offsets
+ * @lo_off and @hi_off, and then writes the checksum of the group descriptor.
+ */
 static void seal_bitmap(struct corpus *c, const struct site *s,
 			uint32_t bytes, size_t lo_off, size_t hi_off)
 {
@@ -243,7 +250,10 @@ void seal_xattr_block(struct corpus *c, const struct site *s)
 	put_le(c, s->container + off, 4, sum);
 }
 
-/* An entry's hash covers its name and its value; in an inode it is zero. */
+/*
+ * Writes the hash of the name and the value of an attribute in an attribute
+ * block.  If the value is in an EA inode, or out of bounds, does nothing.
+ */
 static void seal_entry(struct corpus *c, const struct site *s)
 {
 	uint64_t end = s->container + c->fs->blocksize;
@@ -274,7 +284,10 @@ void seal_xattr_block_entry(struct corpus *c, const struct site *s)
 	seal_xattr_block(c, s);
 }
 
-/* Only a journal with CSUM_V2 or CSUM_V3 (jbd2) has a checksum. */
+/*
+ * Writes the checksum of the journal's superblock, if the journal has the
+ * feature JBD2_CSUM_V2 or JBD2_CSUM_V3.
+ */
 void seal_journal(struct corpus *c, const struct site *s)
 {
 	uint64_t csum = s->container + 0xFC;

@@ -93,7 +93,7 @@ static void note_wish(struct corpus *c, const struct site *s,
 	}
 }
 
-/* The block or inode called @name; false: no such name. */
+/* Sets *@ret to the number of the block or inode that is called @name. */
 static bool target_of(const struct corpus *c, const char *name, uint64_t *ret)
 {
 	const struct { const char *name; uint64_t value; } targets[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Walks over an image: the first of each kind of structure, in a fixed order.
- * The numbers of cases depend on the image only.
+ * Visits the first structure of each kind in an image, in a fixed order, so
+ * that the number of a case depends only on the image.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include "corrupt.h"
 
-/* Makes cases for @fields at @at, which are checksummed with structure @s. */
+/* Makes cases for @fields at @at, which the checksum of structure @s covers. */
 static void visit(struct corpus *c, const struct site *s, const char *name,
 		  uint64_t at, const struct field *fields)
 {
@@ -22,7 +22,10 @@ static void visit(struct corpus *c, const struct site *s, const char *name,
 	try_site(c, &sub);
 }
 
-/* A block of an inode, whose checksum includes the inode's number. */
+/*
+ * Returns the site of block @blk, which belongs to the inode of @owner.  The
+ * checksum of the block depends on the inode number.
+ */
 static struct site in_block(struct corpus *c, const struct site *owner,
 			    const char *name, blk64_t blk, seal_fn *seal)
 {
@@ -37,7 +40,10 @@ static struct site in_block(struct corpus *c, const struct site *owner,
 
 /* ---- superblocks and descriptors ---- */
 
-/* The first group and the last or, for random cases, all groups. */
+/*
+ * Whether to visit @group.  For random cases, all groups are visited;
+ * otherwise, only the first group and the last group.
+ */
 static bool is_visited(const struct corpus *c, dgrp_t group)
 {
 	return c->note || !group || group + 1 == c->fs->group_desc_count;
@@ -106,7 +112,7 @@ static void flip(struct corpus *c, const struct site *s, uint32_t bit,
 	try_bytes(c, s, which, s->at + bit / 8, 1, &byte, "flip");
 }
 
-/* The first @bits bits of the bitmap count; the remaining bits are padding. */
+/* Visits a bitmap of @bits bits.  The other bits of the block are padding. */
 static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 {
 	static const char *const first[] = { "first-free", "first-used" };
@@ -173,7 +179,7 @@ static void visit_bitmaps(struct corpus *c)
 
 /* ---- maps ---- */
 
-/* A node of an extent tree at @s, and its first and last child nodes. */
+/* Visits the node of an extent tree at @s, and its first and last child. */
 static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 {
 	uint32_t entries = get_le(c, s->at + 2, 2), i;
@@ -203,7 +209,10 @@ static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 		      (c->fs->blocksize - 12) / 12 * 12, extent_tail_fields);
 }
 
-/* The first, second and last used slot, and the first unused one. */
+/*
+ * Visits an indirect block: the first, second and last block number, the first
+ * unused element, and the blocks with these numbers.
+ */
 static void visit_indirect(struct corpus *c, const struct site *s, int level)
 {
 	static const char *const name[] = {
@@ -253,7 +262,10 @@ static void visit_blockmap(struct corpus *c, const struct site *s)
 
 /* ---- directories ---- */
 
-/* Gives an entry the name of another one; @prev is the previous entry, or 0. */
+/*
+ * Makes a case in which the entry at @s has the name of the previous entry, if
+ * the names are equally long.  @prev is the offset of the previous entry, or 0.
+ */
 static void visit_twin(struct corpus *c, const struct site *s, uint64_t prev)
 {
 	uint32_t len = c->img[s->at + 6];
@@ -281,7 +293,7 @@ static void visit_dirent(struct corpus *c, const struct site *s, uint64_t at,
 	visit_twin(c, &entry, prev);
 }
 
-/* The first three entries in [@at, @end), the last one, and a twin if any. */
+/* Visits the first four entries and the last entry of [@at, @end). */
 static void visit_dirents(struct corpus *c, const struct site *s, uint64_t at,
 			  uint64_t end, bool has_dots)
 {
@@ -319,7 +331,10 @@ static blk64_t dir_block(struct corpus *c, const struct site *s, blk64_t lblk)
 
 static void visit_dx_block(struct corpus *c, const struct site *s, int levels);
 
-/* The count, limit, entries and tail of an htree block. */
+/*
+ * Visits the count, the limit, the tail and some entries of an htree block, and
+ * the blocks of its first and last entry.
+ */
 static void visit_dx_entries(struct corpus *c, const struct site *s, int levels)
 {
 	uint64_t base = s->container + s->count_off, at;
@@ -358,7 +373,7 @@ static void visit_dx_block(struct corpus *c, const struct site *s, int levels)
 	visit_dx_entries(c, &node, levels);
 }
 
-/* Offsets in the block: "." and ".." take 24 bytes. */
+/* Offsets in the root block of an htree, after "." and ".." (24 bytes). */
 #define DX_INFO_OFF 24
 #define DX_LEVELS_OFF \
 	(DX_INFO_OFF + offsetof(struct ext2_dx_root_info, indirect_levels))
@@ -463,7 +478,10 @@ static void visit_journal(struct corpus *c, const struct site *s)
 	try_site(c, &block);
 }
 
-/* Quota files have their own blocks of 1 KiB. */
+/*
+ * Returns the offset of block @block of a quota file in the image.  The blocks
+ * of quota files have 1 KiB, independently of the filesystem.
+ */
 static uint64_t quota_at(struct corpus *c, const struct site *s, uint32_t block)
 {
 	uint64_t off = 1024ULL * block;

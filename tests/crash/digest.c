@@ -46,8 +46,9 @@ bool all_zero(const uint8_t *buf, size_t len)
 }
 
 /*
- * A reader cannot distinguish holes, unwritten blocks and zeroes, so all of
- * them have one digest.
+ * Adds a block of a file to the digest, up to the end of the file.  Adds
+ * nothing for a block of zeroes, because a reader cannot distinguish zeroes
+ * from a hole or an unwritten block.
  */
 static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
 {

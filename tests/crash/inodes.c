@@ -52,7 +52,10 @@ const char exchange_recipe[] =
 	"many /tr left 1 perdir 140\n"
 	"htree\n";
 
-/* Ends a run after the stop() calls of the planning and one more call. */
+/*
+ * Counts the calls of stop() in @asked.  Call number @last + 1 (from 0) returns
+ * true, which ends the run.
+ */
 struct turns {
 	struct op_env *env;
 	uint64_t moves;			/* number of planned moves */

@@ -143,7 +143,10 @@ static void put_extents(const struct move *m, struct ext3_extent_header *eh)
 	}
 }
 
-/* The root holds four extents; more extents take one tree block. */
+/*
+ * Writes the new extents to the inode, or, if there are more than four extents,
+ * to one new tree block.
+ */
 static errcode_t put_tree(struct move *m, struct ext2_inode *inode)
 {
 	struct ext3_extent_header *root = (void *)inode->i_block;

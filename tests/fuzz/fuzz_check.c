@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole check of a mutated image, with one thread: it ends, all findings
- * are in its table, and it keeps no more findings than requested.
+ * Fuzz target: checks an image with one thread.  The check must end, must
+ * report only findings of e4l_finding_table, and must not keep more findings
+ * than requested.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed);
 
 /*
- * Most of an image is free space: changes a few small places in used blocks,
- * and never the size.
+ * Changes up to six nonzero places of the image, because most zeroes are in
+ * free space.  Does not change the size of the image.
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed)

@@ -39,7 +39,7 @@ static void put_inode(uint8_t *raw, uint16_t mode, uint32_t size, uint32_t flags
 		put_le32(raw + FIELD(i_block) + 4 * i, 0x10203040 + i);
 }
 
-/* An entry "user.ab" whose value, "value", is at @offset. */
+/* Writes an entry "user.ab" with a value of 5 bytes at @offset. */
 static void put_entry(uint8_t *at, uint16_t offset)
 {
 	at[0] = 2;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The exchange of inodes (quotas and trails), on random inode tables: no
- * directory needs more blocks than before, all inodes are assigned, and each
- * move finds a free place.
+ * Tests the exchange of inodes (e4l_quotas_make() and e4l_trails_make()) on
+ * random inode tables.  A place is an inode number.  After an exchange, no
+ * directory has inodes in more blocks than before.  Each move goes to a free
+ * place.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -16,11 +17,11 @@
 #define MOST		32		/* maximum number of places per block */
 #define DIRS		40
 
-/* The owner of a place. */
+/* Values of place[][] that are not the number of a directory. */
 #define FREE		(-1)
-/* an inode that belongs to no directory, and stays */
+/* an inode that belongs to no directory, and must not move */
 #define FOREIGN		(-2)
-#define STAYS		1000	/* flag of a directory's inode that stays */
+#define STAYS		1000	/* added for an inode that must not move */
 
 static int place[BLOCKS][MOST];
 static unsigned int per_block;

@@ -7,7 +7,7 @@
 #define BUDGETS	60
 #define STOPS	50
 #define MOST_STOPS 100
-#define SLACK	128	/* in blocks */
+#define SLACK	128	/* tolerance of a comparison, in blocks */
 #define MOST_RUNS 8	/* maximum for nearly full filesystems */
 
 /* Returns the views of all files, for later comparison. */

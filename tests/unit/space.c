@@ -36,7 +36,10 @@ static struct e4l_outlook outlook_of(const char *map)
 	return o;
 }
 
-/* Compares the results of every query, for every place or for one length. */
+/*
+ * Calls each query function of @s, for each unit or for the length @len, and
+ * compares the results with the model @map.
+ */
 static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 {
 	struct e4l_run near = { random() % UNITS, 1 + random() % UNITS };
