@@ -188,10 +188,10 @@ void say_reads(const char *target, const struct e4l *e)
 	struct e4l_io_stats io;
 
 	e4l_get_io_stats(e, &io);
-	say("%s: read %s in %s requests (%s readahead), of at most %s "
-	    "each, and gaps of up to %s between needed blocks (%s)", target,
+	say("%s: read %s in %s requests of at most %s, with %s readahead hints and "
+	    "gaps of up to %s between needed blocks (%s)", target,
 	    units_size(io.bytes, size), units_count(io.reads, reads),
-	    units_count(io.readaheads, ahead), units_size(io.gather_bytes, gather),
+	    units_size(io.gather_bytes, gather), units_count(io.readaheads, ahead),
 	    units_size(io.gap_bytes, gap),
 	    io.rotates ? "rotating device" : "non-rotating device");
 }
