@@ -29,7 +29,7 @@ for blocksize in 1024 4096; do
 	for at in 1 1023 1024 1500 2047 2048 10000 100000 1000000 8388607; do
 		cp "$img" "$work/short"
 		truncate -s "$at" "$work/short"
-		bad '(the device ends inside|truncated: |contains no )' "$work/short"
+		bad '(too short: |truncated: |contains no )' "$work/short"
 	done
 done
 

@@ -22,7 +22,7 @@ bad 'no device has this UUID' UUID=00000000-1111-2222-3333-444444444444
 : >"$img"
 bad 'the file is empty' "$img"
 echo 'Just a text.' >"$img"
-bad 'the device ends inside .* or not an ext4 filesystem' "$img"
+bad 'too short: truncated, or not an ext4 filesystem' "$img"
 truncate -s 100K "$img"
 bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"
@@ -42,7 +42,7 @@ truncated() {
 		4000000 $((8 * 1024 * 1024 - 1)); do
 		cp "$img" "$work/short"
 		truncate -s "$at" "$work/short"
-		bad '(the device ends inside the filesystem|truncated: )' "$work/short"
+		bad '(too short: |truncated: )' "$work/short"
 	done
 }
 for geometry in '-b 1024' '-b 4096' '-b 4096 -O meta_bg,^resize_inode' \

@@ -99,7 +99,7 @@ refuse 'the journal has a version or feature that this version of e4layout does 
 fresh
 debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
 e2fsck -fy "$img" >/dev/null 2>&1 || :
-refuse 'no journal protects .*: give an undo file \(-z FILE\), or --no-undo'
+refuse 'the filesystem has no journal: give an undo file \(-z FILE\), or --no-undo'
 check "$e4repack" -n --no-undo "$img"
 : >"$work/undo"
 both "$work/undo: the file exists: give another name for the undo file" \

@@ -173,7 +173,7 @@ attribute "$value"
 
 # without a journal: an undo file or --no-undo is required
 fresh -O ^has_journal
-refuse 1 'no journal protects.*-z FILE' -E mb_order2_req=1
+refuse 1 'has no journal: .*-z FILE' -E mb_order2_req=1
 original=$(cksum <"$img")
 check "$tune4fs" -z "$work/undo" -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1

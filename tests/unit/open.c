@@ -191,7 +191,7 @@ static const struct state {
 	{ "ssv last_orphan 12", E4L_ET_NOT_CLEAN, "orphaned inodes" },
 	{ "feature read-only", EXT2_ET_RO_FILSYS, "marked read-only" },
 	{ "feature shared_blocks", E4L_ET_BLOCK_SHARED, "share blocks" },
-	{ "feature ^has_journal", E4L_ET_NO_JOURNAL, "no journal protects" },
+	{ "feature ^has_journal", E4L_ET_NO_JOURNAL, "has no journal" },
 	{ "feature FEATURE_C30", E4L_ET_UNKNOWN_FEATURE, "FEATURE_C30" },
 	{ "feature FEATURE_R30", E4L_ET_UNKNOWN_FEATURE, "FEATURE_R30" },
 };

@@ -105,7 +105,7 @@ static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 
 	if (!ext2fs_has_feature_journal(fs->super) && !(flags & other))
 		return e4l_tell(&h->teller, E4L_ET_NO_JOURNAL,
-			"no journal protects the change");
+			"the filesystem has no journal");
 	if (flags & E4L_OPEN_UNDO && e4l_has_external_journal(fs->super))
 		return e4l_tell(&h->teller, E4L_ET_UNDO_JOURNAL,
 			"the journal is on another device, which an undo file "
