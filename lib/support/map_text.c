@@ -31,7 +31,7 @@ struct drawing {
 	FILE *out;
 	const struct block_map *map;
 	unsigned int block_bytes;
-	/* in columns: the map, and the label before the map */
+	/* width of the map, and of the label before the map, in columns */
 	unsigned int width, label;
 	/* cells per character; the last character may have fewer */
 	size_t cells;

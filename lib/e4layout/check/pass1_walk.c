@@ -108,7 +108,7 @@ static errcode_t claim_extent(struct file_walk *w, const struct e4l_extent *ex)
 
 	if (is_misplaced(w, ex))
 		FOUND(w->ck, EXTENT_CLUSTER, .ino = w->f.ino, .blk = ex->pblk);
-	/* the previous extent has already claimed a common first cluster */
+	/* a cluster that two extents share is claimed with the first extent */
 	if (fs->cluster_ratio_bits && w->f.last_pblk &&
 	    first == EXT2FS_B2C(fs, w->f.last_pblk))
 		first++;

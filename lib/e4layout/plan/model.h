@@ -33,14 +33,15 @@ struct e4l_owner {
 	uint32_t allowed;
 	/* items of the file: logical runs, then tree blocks */
 	uint32_t first_item, n_items;
-	uint32_t n_kept;	/* number of items that are tree blocks */
+	uint32_t n_kept;	/* number of tree blocks among the items */
 	/*
 	 * Tree blocks that the plan can free.  If the tree is packed without
 	 * moving data, the last @n_surplus spare tree blocks become free.
 	 */
 	uint32_t first_spare, n_spare, n_surplus;
 	uint32_t extents;
-	uint32_t loose;	/* number of extents that packing without moves saves */
+	/* number of extents that packing saves if no data is moved */
+	uint32_t loose;
 	bool zeroes;		/* the file has runs that may be zeroed */
 };
 

@@ -41,14 +41,17 @@ struct e4l_plan_options {
 	struct e4l_geometry geo;
 	/* Maximum length of an unwritten run that may be zeroed; 0: none. */
 	uint32_t zeroout_max_blocks;
-	/* maximum of zeroed blocks for all files together; or E4L_NO_LIMIT */
+	/* maximum number of blocks to zero in all files, or E4L_NO_LIMIT */
 	uint64_t zeroout_budget_blocks;
 	/*
-	 * maximum of copied blocks for all files together, written blocks only;
-	 * or E4L_NO_LIMIT
+	 * maximum number of written blocks to copy in all files, or
+	 * E4L_NO_LIMIT
 	 */
 	uint64_t copy_budget_blocks;
-	/* Maximum blocks copied per step, if possible; 0: no limit. */
+	/*
+	 * Number of blocks that a step should copy at most; 0: no limit.  A
+	 * step may copy more blocks, for example to keep a fragment whole.
+	 */
 	uint64_t part_blocks;
 	uint64_t large_blocks;	/* minimum length of a large free extent */
 	bool free_space;		/* consolidate free space */
@@ -75,7 +78,7 @@ struct e4l_plan_options {
 struct e4l_plan_file {
 	ext2_ino_t ino;
 	unsigned int allowed;		/* E4L_PLAN_* */
-	uint64_t eof_blk;		/* blocks up to the end of the file */
+	uint64_t eof_blk;	/* number of blocks up to the end of the file */
 	blk64_t goal;			/* a block of the inode's group */
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
@@ -142,9 +145,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  */
 errcode_t e4l_plan_make(struct e4l_plan *p);
 
-/* Figures of a layout.  Lengths are in blocks. */
+/* Statistics of a layout.  Lengths are in blocks. */
 struct e4l_plan_state {
-	/* @excess: fragments in excess of one per logical run */
+	/* @excess: number of fragments minus number of logical runs */
 	uint64_t fragments, excess;
 	/* number of fragmented files among the added files */
 	uint64_t fragmented_files;
@@ -179,7 +182,10 @@ struct e4l_plan_skipped {
 	uint64_t extents;	/* extents or fragments that could be saved */
 	uint64_t blocks; /* NO_ROOM: blocks of the shortest run; otherwise, 0 */
 };
-/* One entry per file and reason.  The array belongs to @p. */
+/*
+ * Returns the skipped files, with one element per file and reason.  Sets *@n to
+ * the number of elements.  The array belongs to @p.
+ */
 const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p, size_t *n);
 
 /*
@@ -201,8 +207,9 @@ struct e4l_plan_move {
 #define E4L_MOVE_FINISH	3	/* zero the chosen runs and pack the tree */
 
 /*
- * Returns the moves, sorted by batch, file and kind.  In a batch, the
- * E4L_MOVE_FINISH of a file is therefore the last move of the file.
+ * Returns the moves, sorted by batch, file and kind, and sets *@n to their
+ * number.  In a batch, the E4L_MOVE_FINISH of a file is therefore the last move
+ * of the file.
  */
 const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n);
 ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file);

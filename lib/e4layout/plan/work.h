@@ -44,17 +44,18 @@ struct e4l_attempt {
 #define E4L_WHOLE_SHARE	1000u
 
 /*
- * A target.  If the slot is reserved for one item, @owner is the item, and
- * fragments of the item can already be in the slot.  Otherwise, @owner is
- * E4L_NONE.
+ * A slot: a target extent of @len clusters.  If the slot is reserved for one
+ * item, @owner is the item, and fragments of the item can already be in the
+ * slot.  Otherwise, @owner is E4L_NONE.
  */
 struct e4l_slot {
 	uint32_t start, len, owner;
 };
 
 /*
- * Figures of a layout.  @large: total length of the large free extents;
- * @extents: number of free extents.  Lengths are in clusters.
+ * Statistics of a layout, with lengths in clusters.  @excess: see
+ * e4l_work_excess(); @large: total length of the large free extents; @largest:
+ * length of the largest free extent; @extents: number of free extents.
  */
 struct e4l_look {
 	uint64_t excess, free, large, largest, extents;
@@ -77,7 +78,7 @@ struct e4l_work {
 	size_t max_frags;
 	struct e4l_work_item *item;
 	size_t n_items, max_items;
-	uint32_t *order;	/* items to move, by fragments per cluster */
+	uint32_t *order; /* loose items, sorted by fragments per cluster */
 	uint32_t n_order;
 	uint32_t *of;			/* per logical run: its item, or E4L_NONE */
 	uint32_t *broken_items;		/* per file: number of fragmented items */
@@ -91,7 +92,7 @@ struct e4l_work {
 	uint64_t *loose;	/* clusters of loose items and tree blocks */
 	uint64_t *region;		/* clusters of regions */
 	uint64_t *homes;	/* clusters of reserved slots (item[].home) */
-	uint64_t *given;		/* clusters that the batch frees */
+	uint64_t *given; /* clusters that e4l_end_batch() marks as free */
 	uint64_t *scratch;
 	/* slots, sorted by length; @head: first waiting item of each length */
 	struct e4l_slot *slot;
@@ -100,10 +101,10 @@ struct e4l_work {
 	uint32_t *head;
 	uint32_t n_homes;
 	struct e4l_fit fit;
-	uint64_t free_end;		/* number of clusters free at the end */
+	uint64_t free_end; /* number of clusters that are free after the plan */
 	uint32_t large_item;	/* maximum length of an item that is not long */
 	uint64_t to_move;
-	uint64_t copied, zeroed;	/* numbers of blocks */
+	uint64_t copied, zeroed; /* numbers of blocks in the plan so far */
 	bool late;			/* enough() has ended the planning */
 	bool spent;	/* a move was omitted because of the copy budget */
 };
@@ -145,7 +146,7 @@ errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to);
 
 /* Returns the number of fragments of logical run @i of the model. */
 uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i);
-/* Returns the number of fragments beyond one per logical run. */
+/* Returns the number of fragments minus the number of logical runs. */
 uint64_t e4l_work_excess(const struct e4l_work *w);
 void e4l_work_look(const struct e4l_work *w, struct e4l_look *look);
 
@@ -199,9 +200,12 @@ errcode_t e4l_target_reserve(struct e4l_work *w);
 
 /* ----------------------------------------------------------- schedule.c */
 
-/* Moves loose items, batch by batch. */
+/*
+ * Adds moves of the loose items to their slots, batch by batch.  If enough()
+ * returns true, stops and sets w->late.  Errors: ENOMEM, errors of go_on().
+ */
 errcode_t e4l_schedule_run(struct e4l_work *w);
-/* Packs the files that are not finished. */
+/* Adds moves that zero and pack the files that are not finished. */
 errcode_t e4l_schedule_finish(struct e4l_work *w);
 
 /* ------------------------------------------------------------- unlock.c */

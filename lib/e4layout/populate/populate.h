@@ -110,7 +110,8 @@ struct e4l_populate {
 	/* binary tree over @runs: maximum length below each node */
 	uint64_t *longest;
 	uint32_t leaves;		/* number of leaves in @longest */
-	uint64_t taken, wanted;		/* in blocks */
+	/* numbers of blocks: allocated so far, and needed by the items */
+	uint64_t taken, wanted;
 	uint64_t wanted_inodes;
 
 	struct e4l_populate_stats stats;

@@ -91,6 +91,7 @@ struct map {
 	uint32_t node;
 };
 
+/* An inode with several names. */
 struct link_group {
 	uint32_t owner;		/* node that represents the inode */
 	uint32_t links;
