@@ -146,9 +146,9 @@ typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
 void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 
 #define GROW_UNWRITTEN 1
-/* use any free extents; otherwise, one free extent if possible */
+/* use free extents of any length; without this flag, prefer one free extent */
 #define GROW_HOLES 2
-/* use clusters that the file already has, like the kernel */
+/* merge new blocks with the last extent if possible, like the kernel */
 #define GROW_MERGE 4
 /*
  * Appends logical blocks to @n on free blocks from the goal on; advances the
