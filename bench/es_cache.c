@@ -119,7 +119,10 @@ static void sort(struct e4l_es_cache *c, struct lru *lru)
 	lru->sorted = lru->clock;
 }
 
-/* Walks the list once; inodes used after the sort move to the end. */
+/*
+ * Visits each inode of the LRU list once, and frees up to @want entries.  An
+ * inode that was used after the last sort moves to the end of the list.
+ */
 static uint64_t lru_round(struct e4l_es_cache *c, struct lru *lru,
 			  uint64_t want)
 {
@@ -218,7 +221,7 @@ static void get(struct replay *r, ext2_ino_t ino, uint32_t n)
 		put(r, ino, n, E4L_ES_WRITTEN);
 }
 
-/* Sets the limit to @n more entries than exist. */
+/* Sets the memory limit so that @n more entries fit into the cache. */
 static void set_room(struct replay *r, uint64_t n)
 {
 	r->c->stats.limit_bytes = r->c->stats.bytes +

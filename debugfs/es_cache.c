@@ -30,7 +30,7 @@
 #define MALLOC_BYTES	16u		/* estimated overhead of malloc(3) */
 #define ENTRY_BYTES	(sizeof(struct es_entry) + MALLOC_BYTES)
 #define INODE_BYTES	(sizeof(struct es_inode) + MALLOC_BYTES)
-/* entries to free at once when the limit is reached */
+/* maximum number of entries that keep_limit() frees in one scan */
 #define BATCH		64
 #define FIRST_MASK	63u
 

@@ -52,7 +52,7 @@ struct e4repack {
 	struct interrupt interrupt;
 	struct target target;
 	bool online;			/* the filesystem is mounted */
-	struct pace pace;		/* state of the limit --rate */
+	struct pace pace;		/* state of the rate limit (--rate) */
 	unsigned int busy_naps;		/* number of waits because of --idle */
 	struct e4l *e;
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;

@@ -115,7 +115,10 @@ static bool complain_archive(const struct tar *r)
 #define MANY_BYTES	(64ULL << 30)
 #define MANY_TIMES	100
 
-/* If the unpacked data exceed the limit, prints an error and returns false. */
+/*
+ * If the archives have unpacked to more bytes than --max-size or the default
+ * limit allows, prints an error and returns false.
+ */
 static bool is_within(const struct tar *r)
 {
 	uint64_t packed = r->bottom.at;

@@ -81,8 +81,8 @@ bool report_failed(const struct report *r)
 /* ------------------------------------------------------------------- rows */
 
 /*
- * A row of the table: a known tunable that is stored or not, or an unknown
- * tunable that is stored.
+ * A row of the table of --list: a known tunable, or a stored tunable with an
+ * unknown name.
  */
 struct row {
 	const struct e4l_tunable_info *info;

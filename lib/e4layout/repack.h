@@ -332,7 +332,7 @@ struct e4l_repack_callbacks {
  * Before any write, the run tests that each block of each inode is allocated in
  * the block bitmap, and belongs to one inode only.  An unreadable or damaged
  * structure ends the run.  Contents, sizes, times, owners and attributes of
- * files do not change.  Short unwritten ranges are zeroed within the limit.
+ * files do not change.  Short unwritten ranges are zeroed as @limits permits.
  * @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,

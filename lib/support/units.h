@@ -18,7 +18,7 @@
  */
 bool units_parse_size(const char *text, uint64_t *bytes);
 
-/* Shares are counted in millionths. */
+/* The number of parts of a whole in struct units_share. */
 #define UNITS_WHOLE 1000000
 
 /* A size, or a share of a size that is not known yet. */

@@ -846,7 +846,7 @@ static void do_blockdev(struct args *a)
 	make_device(a, LINUX_S_IFBLK | 0600);
 }
 
-/* ---- the table ---- */
+/* ---- the table of directives ---- */
 
 static const struct directive {
 	const char *name;

@@ -155,7 +155,7 @@ static void write_image(struct rig *r)
 	};
 
 	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
-	/* write again, to the same place */
+	/* a second write must succeed and write the same blocks */
 	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
 	ck_assert_int_eq(ext2fs_flush(r->fs), 0);
 	drop_plan(r);

@@ -10,24 +10,26 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
- * Writes to an unwritten extent of 100 blocks from block 1000 of the file, with
- * the expected result.
+ * Writes of @len blocks from @lblk to an unwritten extent of 100 blocks, which
+ * begins at block 1000 of the file, with the limit @max and the expected
+ * result.  The head and the tail are the blocks of the extent before and after
+ * the write.
  */
 static const struct {
 	uint32_t lblk, len, max;
 	uint64_t eof;
 	struct e4l_zeroout want;
 } rule_cases[] = {
-	/* zero nothing: the limit is 0, or too small on either side */
+	/* zero nothing: @max is 0, or too small for the head and the tail */
 	{ 1010, 1, 0, 9999, { 1010, 1, 0, 0 } },
 	{ 1050, 1, 8, 9999, { 1050, 1, 0, 0 } },
-	/* zero the head: shorter than the limit, including the write */
+	/* zero the head if head and write together are shorter than @max */
 	{ 1006, 1, 8, 9999, { 1000, 7, 6, 0 } },
 	{ 1007, 1, 8, 9999, { 1007, 1, 0, 0 } },
-	/* zero the tail: up to the limit, including the write */
+	/* zero the tail if write and tail together are not longer than @max */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* zero head and tail: the limit for the head includes the tail */
+	/* zero head and tail if all together are shorter than @max */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/*

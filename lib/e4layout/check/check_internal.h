@@ -46,7 +46,7 @@ struct dir {
 #define DIR_CONNECTED	0x08
 #define DIR_VISITED	0x10
 #define DIR_HAD_INDEX	0x20	/* the inode has the index flag */
-/* the map of the directory does not allow a rebuild */
+/* e4l_compact_dirs() cannot rebuild the directory, because of its block map */
 #define DIR_STAYS	0x40
 
 /* Contiguous blocks of a directory. */

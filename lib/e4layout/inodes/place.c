@@ -82,7 +82,7 @@ struct e4l_place {
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
 	/* [group][class]: no window with a lower index is empty */
 	uint32_t *hint;
-	/* [group]: zero_table() has zeroed the table up to this index */
+	/* [group]: zero_table() has zeroed the inode table up to this index */
 	uint32_t *zeroed;
 	struct shared *shared;	/* [group]: state of the group */
 	struct own *own;
@@ -122,11 +122,11 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 	return e4l_inode_used_in(p->fs, p->fs->inode_map, first, end);
 }
 
-/* ------------------------------------ the uninitialized part of the table */
+/* ------------------------------- the uninitialized part of an inode table */
 
 /*
- * Returns the number of inodes at the start of the table that may be in use.
- * The remainder of the table may never have been zeroed.
+ * Returns the number of inodes at the start of @group's inode table that may be
+ * in use.  The remainder of the inode table may never have been zeroed.
  */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
@@ -157,9 +157,9 @@ static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 }
 
 /*
- * Zeroes the part of the table before @ino that was never zeroed: once @ino is
- * in use, garbage between the last inode in use and @ino would look like
- * inodes.
+ * Zeroes the part of the inode table before @ino that was never zeroed.
+ * Otherwise, after @ino is allocated, e2fsck and Linux would read garbage
+ * before @ino as inodes.
  */
 static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 {

@@ -432,8 +432,8 @@ static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 }
 
 /*
- * Adds the remaining excess fragments of @file to the list of skipped extents,
- * by reason.
+ * Adds the remaining excess fragments of @file to p->skipped, with one element
+ * for each reason.
  */
 static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			   const struct e4l_look *look, uint32_t file)
@@ -464,8 +464,8 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 }
 
 /*
- * Adds the runs that the zeroing budget does not cover to the list of skipped
- * extents, by file.
+ * Adds the unwritten runs that the zeroing budget does not cover to p->skipped,
+ * with one element for each file.
  */
 static errcode_t list_unzeroed(struct e4l_plan *p)
 {

@@ -83,8 +83,8 @@ struct e4l_plan_file {
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
 	/*
-	 * Tree blocks of the file.  If E4L_PLAN_PACK is not set, the list may
-	 * be empty; the tree blocks are then walls.
+	 * Tree blocks of the file.  If E4L_PLAN_PACK is not set, @n_tree may be
+	 * 0; the tree blocks are then walls.
 	 */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;

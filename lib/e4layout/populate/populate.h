@@ -190,7 +190,10 @@ void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 			char *area, unsigned int area_bytes,
 			const char *data, size_t data_len);
 
-/* pop_quota.c: fills the quota files, if any, with the usage of the image. */
+/*
+ * In pop_quota.c.  If the filesystem has quota files, fills them with the usage
+ * of the planned image.
+ */
 errcode_t e4l_pop_quota(struct e4l_populate *p);
 
 /* Defined in pop_write.c. */

@@ -521,7 +521,7 @@ static uint64_t name_key(uint32_t parent, const char *name, size_t len)
 	return e4l_tree_hash(name, len, parent * 0x9e3779b97f4a7c15ULL);
 }
 
-/* Adds new nodes to the table of names. */
+/* Adds the nodes from index t->named on to the hash table t->name_table. */
 static errcode_t index_names(struct e4l_tree *t)
 {
 	size_t at, mask = t->name_mask;

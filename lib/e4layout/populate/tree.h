@@ -16,13 +16,13 @@
 #include "tree_edit.h"
 
 /* flags of struct node */
-#define NODE_GROUPED	0x01 /* one of several names: see struct link_group */
-#define NODE_ALIAS	0x02	/* another name of the group's owner */
-#define NODE_INLINE	0x04	/* content in the inode */
-#define NODE_INDEXED	0x08	/* directory with an htree */
-#define NODE_BLOB	0x10	/* content in memory */
-#define NODE_EA_INODE	0x20	/* value of an extended attribute */
-/* @xattr is the index of an xplace, not of a set */
+#define NODE_GROUPED	0x01	/* @child is the index of a struct link_group */
+#define NODE_ALIAS	0x02	/* not the owner of its link group */
+#define NODE_INLINE	0x04	/* the content is stored in the inode */
+#define NODE_INDEXED	0x08	/* the directory gets an htree */
+#define NODE_BLOB	0x10	/* the content is a struct blob */
+#define NODE_EA_INODE	0x20	/* the content is an attribute's value */
+/* @xattr is the index of a struct xplace (populate.h), not of an xset */
 #define NODE_PLACED	0x40
 #define NODE_REMOVED	0x80	/* to be deleted by e4l_tree_drop_removed() */
 
