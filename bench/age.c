@@ -106,7 +106,10 @@ static void small_files(unsigned int dirs, unsigned int per_dir)
 	sync_all();
 }
 
-/* Each round appends one or two blocks to every file, and flushes the files. */
+/*
+ * Creates @files files and appends to the files in @rounds rounds.  Each round
+ * appends one or two blocks to every file, and flushes the files.
+ */
 static void grow(unsigned int files, unsigned int rounds)
 {
 	off_t *size = calloc(files, sizeof(*size));

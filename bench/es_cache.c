@@ -229,8 +229,9 @@ static void set_room(struct replay *r, uint64_t n)
 }
 
 /*
- * Large trees: random writes to three of every four blocks leave about half of
- * these blocks delayed.  The fourth blocks are read at random.
+ * Replays the case of large trees.  Random writes to three of every four blocks
+ * leave about half of these blocks delayed.  The fourth blocks are read at
+ * random.
  */
 static void large_trees(struct replay *r)
 {
@@ -245,7 +246,10 @@ static void large_trees(struct replay *r)
 		get(r, any(inodes), 4 * any(BLOCKS / 4));
 }
 
-/* A long list: many small files, which fit in the cache, and a growing file. */
+/*
+ * Replays the case of a long list: many small files, which fit in the cache,
+ * and a growing file.
+ */
 static void long_list(struct replay *r)
 {
 	enum { INODES = 50000, ENTRIES = 2, READS = 1000000, STREAM = 8 };

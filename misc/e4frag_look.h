@@ -38,7 +38,7 @@ void look_piece(struct look *l, const struct e4l_piece *piece,
 void look_free_run(struct look *l, const struct e4l_block_run *run);
 void look_locality(struct look *l, const struct e4l_dir_locality *dir);
 
-/* Call this function after e4l_model_build(). */
+/* Completes the block map.  Call look_end() after e4l_model_build(). */
 void look_end(struct look *l);
 
 /* Returns the smallest value that bucket @i counts. */

@@ -117,7 +117,10 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	return false;
 }
 
-/* From this call on, SIGINT and SIGTERM end the work after cleaning up. */
+/*
+ * Makes SIGINT and SIGTERM interrupt @e, so that mke4fs cleans up before the
+ * process ends.  Returns false after printing an error.
+ */
 static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 {
 	errcode_t err = interrupt_start(in, e);

@@ -151,7 +151,7 @@ static json_t *layout_object(const struct e4l_layout *l)
 			    sizeof(layout_members) / sizeof(*layout_members));
 }
 
-/* The keys of a planned cost are equal to the keys of an actual cost. */
+/* Returns the planned or actual cost of a repack; the keys are the same. */
 static json_t *cost_object(const struct e4l_repack_cost *cost, uint64_t files,
 			   uint64_t dirs, uint64_t inode_dirs, unsigned int bs)
 {

@@ -49,7 +49,10 @@ struct site;
 /* Recomputes a site's checksums, and the checksums that cover them. */
 typedef void seal_fn(struct corpus *c, const struct site *s);
 
-/* Called for each field @f of site @s; @f NULL: the whole block of the site. */
+/*
+ * Called for each field @f of site @s.  If @f is NULL, the call is for the
+ * whole block of the site.
+ */
 typedef void note_fn(struct corpus *c, const struct site *s,
 		     const struct field *f);
 
@@ -116,7 +119,7 @@ extern const struct field super_fields[], group_fields[], inode_fields[],
 	block_slot_fields[], ino_slot_fields[], slot_fields[], byte_fields[];
 /* Makes all cases of one structure. */
 void try_site(struct corpus *c, const struct site *s);
-/* The current value of a field. */
+/* Returns the current value of a field. */
 uint64_t get_field(const struct corpus *c, const struct site *s,
 		   const struct field *f);
 /* Makes all cases of one field of a structure. */
@@ -133,7 +136,7 @@ void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
  * possible.
  */
 void set_fields(struct corpus *c, char **changes, size_t n);
-/* The offset of the block or inode of a structure, in bytes. */
+/* Returns the byte at which the block or inode of @structure begins. */
 uint64_t where_is(struct corpus *c, const char *structure);
 
 /* seal.c */
@@ -147,7 +150,7 @@ uint64_t get_le(const struct corpus *c, uint64_t at, unsigned int width);
 void put_le(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
 void put_be(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
 
-/* Offsets in bytes. */
+/* Return the byte of the image at which an object begins. */
 uint64_t inode_at(const struct corpus *c, ext2_ino_t ino);
 uint64_t group_at(const struct corpus *c, dgrp_t group);
 uint64_t block_at(const struct corpus *c, blk64_t blk);

@@ -30,7 +30,10 @@ unsigned int sleep(unsigned int seconds)
 	return 0;
 }
 
-/* @arg with @image in place of "{}", to be freed; NULL: no "{}". */
+/*
+ * Returns @arg with @image in place of "{}"; the caller frees the text.  If
+ * @arg does not contain "{}", returns NULL.
+ */
 static char *put_in(const char *arg, const char *image)
 {
 	const char *at = strstr(arg, "{}");

@@ -419,7 +419,8 @@ static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
 }
 
 /*
- * libext2fs ignores errors of flushing the MMP block, so the harness also does.
+ * If @excused is true, failed flushes are not counted from this call on.  Used
+ * for the MMP block, because libext2fs ignores errors of flushing it.
  */
 static void excuse_flushes(struct tap_log *log, bool excused)
 {

@@ -218,8 +218,9 @@ errcode_t op_compact_all(struct op_env *env)
 }
 
 /*
- * The first directory can use only its own blocks.  The next directory can use
- * the blocks that the first directory frees.
+ * The filesystem is full.  Therefore the first directory can use only its own
+ * blocks, and the next directory can use the blocks that the first directory
+ * frees.
  */
 errcode_t op_compact(struct op_env *env)
 {

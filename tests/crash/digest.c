@@ -107,8 +107,8 @@ static errcode_t digest_extents(struct walk *w, ext2_ino_t ino)
 }
 
 /*
- * The checksum of an attribute block depends on the place of the block, so only
- * the entries are digested.
+ * Adds the entries of the attribute block to the digest, but not the header,
+ * whose checksum depends on the location of the block.
  */
 static errcode_t digest_xattrs(struct walk *w, const struct ext2_inode *inode)
 {
@@ -180,7 +180,10 @@ static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 	       ino == sb->s_prj_quota_inum;
 }
 
-/* libext2fs does not report the dots of inline directories consistently. */
+/*
+ * Whether @entry is "." or "..".  These entries are not digested, because
+ * libext2fs does not report them consistently for inline directories.
+ */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {
 	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||

@@ -23,7 +23,10 @@ static void planned(const struct e4l_repack_result *result, void *priv)
 	((struct run *)priv)->planned = true;
 }
 
-/* Called before each step, and after a transaction that was full. */
+/*
+ * Called before each step, and after a transaction that was full.  Marks the
+ * end of a transaction, and ends the run after @max steps.
+ */
 static bool stop(bool inside, void *priv)
 {
 	struct run *run = priv;
@@ -36,7 +39,10 @@ static bool stop(bool inside, void *priv)
 	return false;
 }
 
-/* Also called for each transaction that renumbers inodes. */
+/*
+ * Marks the end of a transaction.  Unlike stop(), also called for each
+ * transaction that renumbers inodes.
+ */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {
 	struct run *run = priv;

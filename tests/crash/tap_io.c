@@ -136,8 +136,9 @@ static errcode_t tap_read_blk(io_channel io, unsigned long blk, int count,
 }
 
 /*
- * All writes go through this function.  The block size of the underlying
- * channel is one byte.
+ * Records a write of @len bytes at byte @offset, and executes the write.  If
+ * this call shall fail, does not record or execute the failing part, and
+ * returns an error.
  */
 static errcode_t tap_write(io_channel io, uint64_t offset, size_t len,
 			   const void *data)
@@ -183,7 +184,7 @@ static errcode_t tap_write_byte(io_channel io, unsigned long offset, int count,
 	return tap_write(io, offset, count, data);
 }
 
-/* Zeroing is a write of zeroes. */
+/* Records zeroing as a write of zeroes. */
 static errcode_t tap_zeroout(io_channel io, unsigned long long blk,
 			     unsigned long long count)
 {

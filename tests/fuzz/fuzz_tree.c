@@ -65,7 +65,7 @@ static void fill(struct e4l_tree *t, const char *path, int fd)
 	ext2fs_free(fs);
 }
 
-/* The content must be in a file, for pread(2). */
+/* Returns a file with the bytes of the image, because pread(2) needs a file. */
 static int file_of(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("image", 0);

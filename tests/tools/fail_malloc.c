@@ -81,7 +81,10 @@ static bool fails(void *caller)
 	return true;
 }
 
-/* libext2fs' red-black trees abort without memory. */
+/*
+ * Ends the process with the status 98 if libext2fs calls abort(): its red-black
+ * trees call abort() if there is no memory.
+ */
 void abort(void)
 {
 	Dl_info info;

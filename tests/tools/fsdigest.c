@@ -310,7 +310,10 @@ static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
 	return name;
 }
 
-/* libext2fs does not report the dots of inline directories consistently. */
+/*
+ * Whether @entry is "." or "..".  These entries are omitted, because libext2fs
+ * does not report them consistently for inline directories.
+ */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {
 	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||

@@ -90,8 +90,8 @@ void e4l_metadata_free(struct check *ck)
 }
 
 /*
- * A comparison for e4l_lower_bound(): negative for a run that ends at or before
- * the block.
+ * Compares a run with a block, for e4l_lower_bound().  If the run ends at or
+ * before the block, returns a negative number.
  */
 static int end_cmp(const void *run, const void *blk)
 {

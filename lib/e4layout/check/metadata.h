@@ -30,8 +30,8 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 bool e4l_metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 
 /*
- * For each of the @n clusters that begin at @first: if the cluster contains
- * metadata, sets its bit in @bits.
+ * Sets the bit in @bits of each cluster that contains metadata.  Examines @n
+ * clusters, of which the first is @first.
  */
 void e4l_metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
 		       uint8_t *bits);

@@ -383,8 +383,8 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 }
 
 /*
- * Inline data requires the attribute system.data, even if all data is in
- * i_block.
+ * Checks that an inode with inline data has the attribute system.data, which is
+ * required even if all data is in i_block.
  */
 static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			 const struct ext2_inode_large *inode)

@@ -251,8 +251,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 }
 
 /*
- * Among the @left shortest free extents of at least @len units, finds the one
- * that begins closest to @place.
+ * Examines the @left shortest free extents of at least @len units, and finds
+ * the extent that begins closest to @place.
  */
 static bool fit_tight(const struct e4l_space *s, uint64_t len, uint64_t place,
 		      unsigned int left, struct e4l_run *best)

@@ -30,9 +30,9 @@ errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 			  const struct e4l_tree_block *tree, size_t n_tree);
 
 /*
- * Notes an extended attribute block, which several inodes may share.
- * e4l_claims_check() claims the block.  @blk 0: the inode has no attribute
- * block.
+ * Records that @ino uses the extended attribute block @blk, which several
+ * inodes may share.  e4l_claims_check() claims the block.  If @blk is 0, does
+ * nothing.
  */
 errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 

@@ -116,8 +116,8 @@ static errcode_t put_bytes(struct overlay *o, uint64_t at, size_t len,
 }
 
 /*
- * @to has @len bytes that were read from the device at @at.  Replaces the bytes
- * that belong to written blocks.
+ * Replaces the bytes in @to that belong to written blocks by their new content.
+ * @to has @len bytes, which were read from the device at byte @at.
  */
 static void get_written(struct overlay *o, uint64_t at, size_t len,
 			uint8_t *to)
