@@ -126,11 +126,18 @@ archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:nobody-at-all:rw-,\
 user:4000000000:rw-,group::r--,mask::rw-,other::---"
 rm "$work/img"
 mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
+# libarchive 3.8 drops the entry of 4000000000, with a warning
+large_ids=yes
+! grep -q ': a: Parse error: SCHILY\.acl\.access$' "$err" || {
+	large_ids=
+	skip_part "this libarchive refuses IDs above 2147483647 in ACLs"
+	sed -i '/: a: Parse error: /d' "$err"
+}
 one_sentence mke4fs
 says 'a: an ACL contains nobody-at-all, which is unknown'
 check "$mke4fs" -q --drop-acl-names -d "$work/a.tar" "$work/img"
 says 'a: ACL entry omitted: nobody-at-all is unknown'
-says 'a: ACL entry omitted: 4000000000 is unknown'
+[ ! "$large_ids" ] || says 'a: ACL entry omitted: 4000000000 is unknown'
 acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
 
 # attributes, which take precedence over the text
