@@ -466,8 +466,8 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Returns whether the rest of the next copy and the following copies to
- * adjacent destinations together have more than @room blocks.
+ * Returns whether there are more than @room blocks in the remainder of the next
+ * copy and in the following copies to adjacent destinations.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
@@ -503,9 +503,9 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a job.  Copies to adjacent destinations are in one job if they fit into
- * an empty job.  If they do not fit into the rest of this job, they go to the
- * next job.
+ * Fills a job with copies.  Copies to adjacent destinations are in one job if
+ * they fit into an empty job.  If this job does not have enough space for them,
+ * they go to the next job.
  */
 static bool copy_next(void *arg, void *priv)
 {

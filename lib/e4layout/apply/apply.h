@@ -30,7 +30,7 @@ struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* NULL: no quotas */
 	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;	/* number of blocks in a part, see TXN_PARTS */
+	uint64_t part_blocks;	/* size of a part: see TXN_PARTS */
 	/* Called after @blocks blocks were copied or zeroed; may be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*
@@ -44,11 +44,11 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret);
 
 /*
- * Commits the running transaction if it has no space for @step and @more
- * journaled blocks (see struct e4l_packer).  Errors: E4L_ET_TXN_FULL: an empty
- * transaction has no space for @step; nothing has changed.  E4L_ET_INTERRUPTED:
- * stop() returned true, and the transaction is dropped.  After any error except
- * E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
+ * Commits the running transaction if it has no space for @step and for @more
+ * journaled blocks that are not part of @step.  Errors: E4L_ET_TXN_FULL: an
+ * empty transaction has no space for @step; nothing has changed.
+ * E4L_ET_INTERRUPTED: stop() returned true, and the transaction is dropped.
+ * After any error except E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);

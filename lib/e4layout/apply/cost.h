@@ -59,7 +59,11 @@ errcode_t e4l_step_load(const struct e4l_geometry *geo,
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
-/* stop() is called only in transactions of more than this number of parts */
+/*
+ * A part is e4l_apply_options.part_blocks blocks of data.  Several steps share
+ * a transaction only if they have at most TXN_PARTS parts together.  stop() is
+ * called inside a transaction only if it has more than TXN_PARTS parts.
+ */
 #define TXN_PARTS	16
 
 /*

@@ -13,9 +13,15 @@ struct e4l_repack_run {
 	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
-	/* for progress(): number of scans during planning, all and finished */
+	/*
+	 * for progress() during planning: number of scans, and number of
+	 * finished scans
+	 */
 	unsigned int scans, scans_done;
-	/* for progress() during writing: blocks and inodes, finished and all */
+	/*
+	 * for progress() during writing: number of blocks and inodes written so
+	 * far, and number to write
+	 */
 	uint64_t written, to_write;
 };
 

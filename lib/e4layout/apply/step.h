@@ -6,6 +6,7 @@
 #include <e4layout/extents.h>
 #include "e4layout/format/geometry.h"
 
+/* @len blocks of a file whose content moves from @from to @to on the disk. */
 struct e4l_move {
 	blk64_t from;
 	blk64_t to;

@@ -19,9 +19,9 @@
 #include <sys/vfs.h>
 
 /*
- * Like fstatat(2), but of the times, sets only st_ctim, truncated to the size
- * of time_t.  If @stx is not NULL, *@stx gets all times.  On error, returns -1
- * and sets errno.
+ * Like fstatat(2), but does not set st_atim and st_mtim, and truncates st_ctim
+ * to the size of time_t.  If @stx is not NULL, *@stx gets all times.  On error,
+ * returns -1 and sets errno.
  */
 static inline int e4l_fstatat(int dir, const char *path, int flags,
 			      struct stat *st, struct statx *stx)

@@ -21,7 +21,10 @@ struct e4l_exchange {
 	uint64_t lblk, donor_lblk, pblk, len;
 };
 
-/* A part of a file that was exchanged with parts of a donor. */
+/*
+ * A part: blocks of a file that were exchanged with blocks of a donor, and
+ * whose data may not be on disk yet.
+ */
 struct e4l_moved {
 	/* pages.fd is a descriptor from e4l_behind_open() */
 	struct e4l_resident pages;
@@ -32,7 +35,7 @@ struct e4l_moved {
 	uint32_t blocksize;
 };
 
-/* Queue of unfinished parts, beginning with the oldest at @first. */
+/* A queue of parts whose data may not be on disk.  @first: the oldest part. */
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;

@@ -26,8 +26,8 @@
 #define SECTOR_BYTES	512
 
 /*
- * A range of bytes: if @ino is 0, of the block device @dev; otherwise, of the
- * file @ino on the filesystem @dev.
+ * A range of bytes of the file @ino on the filesystem @dev.  If @ino is 0, a
+ * range of bytes of the block device @dev.
  */
 struct bytes {
 	dev_t dev;
@@ -233,7 +233,7 @@ static bool look_through_loop(const char *dir, struct window *w)
 	return !e4l_unseen(errno) && guess_loop(dir, w);
 }
 
-/* A look_fn for loop devices and partitions. */
+/* Sets @w to the window of a loop device or partition, as a look_fn. */
 static bool look_through(const char *dir, struct window *w)
 {
 	return look_through_loop(dir, w) ||
@@ -246,8 +246,8 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 }
 
 /*
- * @b is a range of a device with the window @w.  Returns the range of the lower
- * device or file to which @b is mapped.
+ * Returns the bytes of the lower device or file that hold the content of @b.
+ * @b is a range of the device whose window is @w.
  */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {
@@ -260,8 +260,8 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * @w is the window of the device @dev.  Sets *@ret to the range of @dev that
- * maps bytes of @b.  Returns false if @w does not overlap @b.
+ * Sets *@ret to the range of the device @dev whose content is in @b.  @w is the
+ * window of @dev.  If @w does not overlap @b, returns false.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
@@ -486,8 +486,8 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 }
 
 /*
- * On systems without /sys/block: calls climb_through() for all loop devices in
- * /dev.
+ * Calls climb_through() for all loop devices in /dev.  Used if /sys/block is
+ * not readable.
  */
 static void climb_nodes(struct search *s, const struct bytes *b)
 {

@@ -369,10 +369,11 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * @up has @n names; up[i + 1] is the name of the directory that contains up[i].
- * @next is the name of the directory that contains the last name.  Marks all
- * names in @up as lost if @next is NULL (no name was found) or is in @up (a
- * loop in a damaged filesystem).
+ * Marks the @n names in @up as lost if no path leads to them from the root.
+ * up[i + 1] is the name of the directory that contains up[i], and @next is the
+ * name of the directory that contains the last name.  No path leads to the
+ * names if @next is NULL (no name was found) or is in @up (a loop in a damaged
+ * filesystem).
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)
@@ -387,10 +388,10 @@ static void note_lost(struct name *const *up, unsigned int n,
 }
 
 /*
- * The path of @ino often begins like the current path.  Therefore, follow the
- * parents of @ino up to a component of the current path or to the root.  After
- * the search, remove the components below the found one, and append the names
- * of the followed parents and of @ino.
+ * Keeps the components that the path of @ino shares with the previous path.
+ * Follows the parents of @ino up to a component of the previous path, or to the
+ * root.  Then removes the components below, and appends the names of the
+ * followed parents and of @ino.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
