@@ -40,7 +40,7 @@ static const struct args_tool tool = {
 	.min_operands = 0, .max_operands = 1,
 };
 
-/* ---------------------------------------------------------- open and closed */
+/* ------------------------------------------------------ opening and closing */
 
 bool shell_close(struct shell *s)
 {

@@ -145,7 +145,8 @@ uint64_t file_blocks(const struct shell *s, const struct file *f)
 
 struct filling {
 	const struct shell *s;
-	uint64_t from, at;	/* all blocks before @at have been read */
+	/* first block to cache; first block that has not been read yet */
+	uint64_t from, at;
 	unsigned int n;
 };
 

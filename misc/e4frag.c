@@ -84,7 +84,7 @@ static const struct args_tool tool = {
 	.min_operands = 1, .max_operands = -1,
 };
 
-/* --------------------------------------------------------------------- work */
+/* ---------------------------------------------------- callbacks of the scan */
 
 static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 {

@@ -171,7 +171,7 @@ static json_t *map_object(const json_t *from)
 	return json_checked(map, failed);
 }
 
-/* ---------------------------------------------------------------------- all */
+/* --------------------------------------------------------- the whole report */
 
 static json_t *all_of(const json_t *from, bool *cut)
 {

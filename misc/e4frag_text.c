@@ -44,7 +44,7 @@ static uint64_t blocks_size(const struct e4frag *frag, uint64_t blocks)
 	return blocks * frag->target.fs->blocksize;
 }
 
-/* ------------------------------------------------------------------ summary */
+/* ---------------------------------------- files, directories and free space */
 
 static void print_head(FILE *out, const struct e4frag *frag)
 {
@@ -143,7 +143,7 @@ static void print_free_space(FILE *out, const struct e4frag *frag)
 			print_bucket(out, frag, i);
 }
 
-/* ------------------------------------------------------- damage and summary */
+/* --------------------------------------- damage, savings and other programs */
 
 static void print_damaged(FILE *out, const struct e4l_model *m)
 {

@@ -110,7 +110,7 @@ static const struct args_tool tool = {
 	.min_operands = 1, .max_operands = -1,
 };
 
-/* -------------------------------------------------------------- the library */
+/* ------------------------------------------------ callbacks of e4l_repack() */
 
 static bool should_stop(bool inside, void *priv)
 {
@@ -213,7 +213,7 @@ static errcode_t repack(struct e4repack *r)
 	return !err && r->no_memory ? ENOMEM : err;
 }
 
-/* --------------------------------------------------------------------- work */
+/* --------------------------------------------------- check, plan and repack */
 
 /*
  * Returns a message for a signal that ends the run immediately.  If there is no
@@ -388,7 +388,7 @@ static void report_failed(struct e4repack *r)
 		e4repack_print_json(r);
 }
 
-/* --------------------------------------------------------------------- whole */
+/* ------------------------------------------------------- the run on a target */
 
 /* Opens the mounted filesystem that contains the file @name, to make a plan. */
 static bool open_plan_around(struct e4repack *r, const char *name)

@@ -30,7 +30,7 @@ struct xattr {
 
 /* The keywords of an entry. */
 struct spec {
-	struct change change;		/* also has HAS_* bits */
+	struct change change;		/* @set also has HAS_* bits */
 	uint32_t type;			/* S_IF* */
 	uint64_t size, rdev;
 	struct e4l_time mtime;

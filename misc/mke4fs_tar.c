@@ -58,7 +58,7 @@ struct tar {
 	const struct stream *s;
 	/* start of the current archive in the unpacked data */
 	uint64_t begin;
-	struct ustar_member header;	/* in a tar archive */
+	struct ustar_member header;	/* valid for a tar archive */
 	/* bytes unpacked from the previous archives */
 	uint64_t unpacked;
 	unsigned int n_archives;	/* number of archives that were read */

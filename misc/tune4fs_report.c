@@ -12,7 +12,7 @@
 /* ---------------------------------------------------------------- skipped */
 
 static const struct {
-	const char *word;	/* in JSON */
+	const char *word;	/* name of the reason in JSON */
 	bool failed;
 } skips[] = {
 	[SKIP_UNKNOWN] = { "unknown", false },

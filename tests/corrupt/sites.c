@@ -467,7 +467,7 @@ static void visit_ibody(struct corpus *c, const struct site *s)
 	visit_xattr_entries(c, &body, at + 4, at + 4);
 }
 
-/* ---- files of the filesystem's own ---- */
+/* ---- internal files of the filesystem ---- */
 
 static void visit_journal(struct corpus *c, const struct site *s)
 {

@@ -368,7 +368,7 @@ static void forget_names(struct file *f)
 	free(f->name);
 }
 
-/* --------------------------------------------------------------------- all */
+/* --------------------------------------------------------- the whole image */
 
 static void print_all(struct file *f, uint8_t *inode)
 {

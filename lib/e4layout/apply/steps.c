@@ -29,7 +29,7 @@ struct job {
 	size_t n_tree;
 };
 
-/* -------------------------------------------------------------------- checks */
+/* ---------------------------------------------------- changes since the plan */
 
 /*
  * Adds the number of clusters of @m that are in @f to *@len, and the

@@ -50,7 +50,7 @@ static bool before(struct e4l_pair a, struct e4l_pair b)
 	return a.key != b.key ? a.key < b.key : a.value < b.value;
 }
 
-/* --------------------------------------------------------------- the leaves */
+/* ------------------------------------------------------- the tree of leaves */
 
 static void pull(const struct e4l_sorted *s, struct node *n)
 {
@@ -193,7 +193,7 @@ static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 	return best;
 }
 
-/* --------------------------------------------------------------------- leaf */
+/* ------------------------------------------------------------ the open leaf */
 
 static void put_pair(struct e4l_bytes *o, struct e4l_pair p,
 		     struct e4l_pair last)

@@ -867,7 +867,7 @@ errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 	return zero_table(p, ino);
 }
 
-/* ------------------------------------------------------------ exact windows */
+/* -------------------------------------------- windows of e4l_place_window() */
 
 static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
 {

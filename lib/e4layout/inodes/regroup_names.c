@@ -12,7 +12,7 @@
 
 #define READ_BYTES	(1u << 20)
 
-/* -------------------------------------------------------- a directory, read */
+/* ---------------------------------------------------- reading one directory */
 
 static errcode_t walk(struct regroup *r, uint32_t dir, struct e4l_dir_walk *w,
 		      uint32_t lblk, e4l_regroup_entry fn)

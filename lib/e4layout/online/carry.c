@@ -81,7 +81,7 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 	c->told = true;
 }
 
-/* --------------------------------------------------------------- open, map */
+/* ----------------------------------------------- opening and mapping files */
 
 /*
  * Reads the file's map.  Returns E4L_SKIP_NONE, or the reason why the map is
@@ -262,7 +262,7 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 	}
 }
 
-/* -------------------------------------------------------- without a target */
+/* ------------------------------------------ moves without a planned target */
 
 /*
  * Returns the number of extents, from extent @i on, that are contiguous in the
@@ -385,7 +385,7 @@ static void finish_later(struct e4l_online *o)
 	}
 }
 
-/* --------------------------------------------------------------------- join */
+/* ---------------------------------------------------------- joining extents */
 
 static void join(struct e4l_online *o, struct e4l_candidate *c)
 {
@@ -421,7 +421,7 @@ static void join_all(struct e4l_online *o)
 			join(o, &o->v[i]);
 }
 
-/* -------------------------------------------------------------------- whole */
+/* ------------------------------------------------------------ the whole run */
 
 /* Looks up the paths of the files for which @wanted is true. */
 static errcode_t learn_names(struct e4l_online *o,

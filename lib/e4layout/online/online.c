@@ -411,7 +411,7 @@ static errcode_t recount(struct e4l_online *o)
 	return err ? err : look_at_free_space(o, &result->after);
 }
 
-/* -------------------------------------------------------------------- whole */
+/* ------------------------------------------------------------ the whole run */
 static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 {
 	struct statvfs vfs;

@@ -28,7 +28,7 @@
 /* another round requires more than 1/BUDGET_REST of the copy budget */
 #define BUDGET_REST	20
 
-/* --------------------------------------------------------------------- goals */
+/* ----------------------------------------------------- comparison of layouts */
 
 /* Returns the maximum possible length of the largest free extent. */
 static uint64_t possible(const struct e4l_plan *p, const struct e4l_look *look)

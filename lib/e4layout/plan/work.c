@@ -126,7 +126,7 @@ void e4l_work_free(struct e4l_work *w)
 	*w = (struct e4l_work) { 0 };
 }
 
-/* ------------------------------------------------------------------ figures */
+/* --------------------------------------------------- statistics of a layout */
 
 uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i)
 {
@@ -169,7 +169,7 @@ void e4l_work_look(const struct e4l_work *w, struct e4l_look *look)
 	}
 }
 
-/* ----------------------------------------------------------------- by place */
+/* ---------------------------------------------------- fragments by position */
 
 static errcode_t sort_by_place(struct e4l_work *w)
 {

@@ -135,7 +135,7 @@ static errcode_t sort_children(struct e4l_populate *p)
 	return err;
 }
 
-/* ----------------------------------------------------------------- the walk */
+/* -------------------------------------------- the walk over all directories */
 
 /*
  * Visits the child @id of @dir: sets its link count, its priority, and the

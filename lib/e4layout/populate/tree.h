@@ -40,7 +40,7 @@ struct node {
 	 *  - device: device number.
 	 */
 	uint64_t pos;
-	uint64_t pblk;	/* if the content is one run: its first block */
+	uint64_t pblk;	/* first block of the content, if that is one run */
 	uint32_t name;		/* offset of the name in the arena */
 	uint32_t parent;
 	/* directory: index of its first child in order[]; others: link group */

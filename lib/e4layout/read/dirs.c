@@ -175,7 +175,7 @@ static errcode_t flush(struct e4l_dirs *d)
 	return err;
 }
 
-/* --------------------------------------------------------- ranges of inodes */
+/* ---------------------------------------------------- pieces of directories */
 
 static errcode_t tell_damage(struct e4l_dirs *d, ext2_ino_t ino, blk64_t blk,
 			     errcode_t why)
@@ -277,7 +277,7 @@ errcode_t e4l_dirs_finish(struct e4l_dirs *d)
 	return flush(d);
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ---------------------------------------------------------- all directories */
 
 errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret)

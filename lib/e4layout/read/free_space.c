@@ -398,7 +398,7 @@ static errcode_t free_space_done(void *arg, void *priv)
 	return err;
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ----------------------------------------------------- the whole filesystem */
 
 static errcode_t job_init(void *arg, void *priv)
 {

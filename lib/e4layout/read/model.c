@@ -454,7 +454,7 @@ static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 	return b->opt->free_run ? b->opt->free_run(run, b->opt->sees) : 0;
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ---------------------------------------------------------- the whole model */
 
 errcode_t e4l_model_build(struct e4l *e,
 			  const struct e4l_model_options *options,

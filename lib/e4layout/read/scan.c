@@ -581,7 +581,7 @@ static errcode_t scan_work(void *arg, void *priv)
 	return err;
 }
 
-/* ------------------------------------------------------ 3. ranges of inodes */
+/* ---------------------------------------------------------------- 3. pieces */
 
 /*
  * Reports the collected extents and tree blocks of the current inode as a
@@ -765,7 +765,7 @@ static errcode_t scan_done(void *arg, void *priv)
 	return err;
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ----------------------------------------------------------- the whole scan */
 
 static errcode_t job_init(void *arg, void *priv)
 {

@@ -520,7 +520,7 @@ errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
 	return 0;
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ---------------------------------------------------------- the whole tally */
 
 static errcode_t note_dir(const struct e4l_piece *piece, void *priv)
 {

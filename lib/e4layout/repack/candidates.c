@@ -14,7 +14,7 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/read/runs.h"
 
-/* -------------------------------------------------------------- which files */
+/* ------------------------------------------------------- selection of files */
 
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n)
