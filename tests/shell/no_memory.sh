@@ -9,7 +9,7 @@ require_program mke2fs e2fsck
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
 # failures per run; 0: all
-: "${E4L_MALLOCS:=$(in_full && echo 60 || echo 10)}"
+: "${E4L_MALLOCS:=$(in_full && echo 60 || echo 6)}"
 
 # short N COMMAND...: runs COMMAND without memory for allocation number N.
 short() {
@@ -133,7 +133,7 @@ rm "$work/whole"
 mke2fs -q -t ext4 -b 2048 -N 64 -J size=2 -d "$work/src" "$work/whole" 6M \
 	>/dev/null 2>&1 || fail 'no image'
 check debugfs -w -R "ea_set -f $work/value /file user.large" "$work/whole"
-E4L_MALLOCS=$(in_full && echo 0 || echo 40)
+E4L_MALLOCS=$(in_full && echo 0 || echo 24)
 each reads "$tune4fs" -l "$img"
 each reads "$e4repack" -n --all "$img"
 each reads "$e4check" --threads=1 "$img"
