@@ -138,7 +138,7 @@ for source in one.zip sfx.zip; do
 done
 cat one.zip two.zip >all
 mustfail 1 "$mke4fs" -q -d all img
-says 'another archive before it'
+says 'contains data before or after the zip archive'
 { cat one.zip; echo garbage; } >all
 mustfail 1 "$mke4fs" -q -d all img
 one_sentence mke4fs
