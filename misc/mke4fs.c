@@ -27,6 +27,7 @@
 #include "e4layout/populate/tree_edit.h"
 #include "mke4fs_dm_verity.h"
 #include "mke4fs_image.h"
+#include "mke4fs_like.h"
 #include "mke4fs_lines.h"
 #include "mke4fs_output.h"
 #include "mke4fs_source.h"
@@ -326,11 +327,10 @@ static bool overwrite(const struct config *c, struct e4l_tree *t,
 	return done;
 }
 
-static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
-		json_t *left_out)
+/* Makes the filesystem without --like. */
+static bool make(struct config *c, struct e4l_tree *t, uint64_t bytes,
+		 struct image *im, uint32_t *blocksize)
 {
-	struct image im;
-	uint32_t blocksize = 0;
 	bool done;
 
 	if (c->sort && !load_priorities(c, t))
@@ -341,19 +341,26 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		    c->device);
 		return false;
 	}
-	if (!find_growth(c, bytes))
+	if (!find_growth(c, bytes) || !make_prototype(c, t, bytes, im))
 		return false;
-	done = make_prototype(c, t, bytes, &im);
-	if (done) {
-		blocksize = im.fs->blocksize;
-		warn_of_times(&im);
-		done = verity_allowed(c, &im) &&
-		       dm_verity_allowed(c, &im, bytes);
-		if (done && !c->dry_run && !bytes)
-			done = fill_new(c, t, &im);
-		else if (done && !c->dry_run)
-			done = overwrite(c, t, &im);
-	}
+	*blocksize = im->fs->blocksize;
+	warn_of_times(im);
+	done = verity_allowed(c, im) && dm_verity_allowed(c, im, bytes);
+	if (done && !c->dry_run && !bytes)
+		done = fill_new(c, t, im);
+	else if (done && !c->dry_run)
+		done = overwrite(c, t, im);
+	return done;
+}
+
+static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
+		json_t *left_out)
+{
+	struct image im = { .proto_fd = -1 };
+	uint32_t blocksize = 0;
+	bool done = c->like ? like_run(c, t, c->like_fs, &im, &blocksize) :
+			      make(c, t, bytes, &im, &blocksize);
+
 	if (done && c->oci_config && !c->dry_run)
 		done = outputs_apart(c) &&
 		       replace_file(c->oci_config, c->config_text,
@@ -368,7 +375,7 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 int main(int argc, char **argv)
 {
 	json_t *left_out = json_array();
-	struct target from = { 0 };
+	struct target from = { 0 }, old = { 0 };
 	struct e4l_tree *t = NULL;
 	struct config c;
 	uint64_t bytes;
@@ -387,12 +394,15 @@ int main(int argc, char **argv)
 	}
 	done = find_device(&c) && look_at_device(c.device, &bytes) &&
 	       begins_within(&c, bytes) && outputs_allowed(&c) &&
+	       like_open(&c, &old, bytes) &&
 	       load_source(&c, t, &from, &spool, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       add_verity(&c, t, &spool) &&
 	       run(&c, t, bytes, left_out);
 	if (c.source_fs)
 		done &= target_close(&from);
+	if (c.like_fs)
+		done &= target_close(&old);
 	if (done)
 		status = json_array_size(left_out) ? STATUS_LEFT_OUT :
 						     STATUS_DONE;

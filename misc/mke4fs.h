@@ -58,6 +58,9 @@ struct config {
 	/* limit of the unpacked bytes of all archives; 0: not given */
 	uint64_t max_bytes;
 	const char *from;		/* argument of --from */
+	const char *like;		/* argument of --like */
+	/* the open old image of --like, or NULL */
+	struct target *like_fs;
 	/* the open filesystem of --from, or NULL */
 	struct target *source_fs;
 	const char *sort;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "mke4fs.h"
+#include "mke4fs_like.h"
 #include "support/say.h"
 #include "support/units.h"
 
@@ -170,6 +170,9 @@ static const struct args_option options[] = {
 	{ .name = "from", .kind = ARGS_TEXT, .offset = AT(from),
 	  .value = "IMAGE",
 	  .help = "copy an ext4 image or an unmounted device" },
+	{ .name = "like", .kind = ARGS_TEXT, .offset = AT(like),
+	  .value = "IMAGE",
+	  .help = "make a new image that differs little from IMAGE" },
 	{ .name = "partition", .kind = ARGS_COUNT,
 	  .offset = AT(common.partition), .value = "N", .min = 1,
 	  .max = MAX_PARTITION,
@@ -343,7 +346,7 @@ static bool options_agree(const struct config *c)
 		say("--partition requires --from");
 		return false;
 	}
-	return one_stdin(c);
+	return like_agrees(c) && one_stdin(c);
 }
 
 /*

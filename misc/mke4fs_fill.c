@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "e4layout/base/full_io.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/populate/like.h"
 #include "mke4fs_dm_verity.h"
 #include "mke4fs_image.h"
 #include "support/interrupt.h"
@@ -88,6 +89,23 @@ static void show_progress(uint64_t done, uint64_t total, void *priv)
 	progress_update(priv, done, total, 0);
 }
 
+/* Prints the error of writing @im.  Returns false. */
+static bool say_failure(const struct config *c, struct e4l_tree *t,
+			const struct image *im, const struct e4l *e,
+			errcode_t err)
+{
+	const char *where = e4l_tree_where(t);
+	char what[160];
+
+	e4l_detail_text(e, what, sizeof(what));
+	if (*where)
+		say_error(source_name(c, t), where, err);
+	else
+		say_write_error(im->name, im->name, *what ? what : "writing",
+				err);
+	return false;
+}
+
 /* Writes the contents of the planned image @im to @tf. */
 static bool write_content(const struct config *c, struct e4l_tree *t,
 			  struct image *im, struct target_file *tf)
@@ -97,8 +115,6 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 		.fd = tf->fd, .direct_fd = tf->direct_fd,
 		.progress = show_progress, .priv = &progress,
 	};
-	const char *where;
-	char what[160];
 	errcode_t err;
 
 	progress_start(&progress, &c->common, "writing");
@@ -107,14 +123,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	e4l_populate_get_stats(im->plan, &im->stats);
 	if (!err)
 		return !c->source_fs || target_is_ours(c->source_fs);
-	where = e4l_tree_where(t);
-	e4l_detail_text(im->e, what, sizeof(what));
-	if (*where)
-		say_error(source_name(c, t), where, err);
-	else
-		say_write_error(im->name, im->name, *what ? what : "writing",
-				err);
-	return false;
+	return say_failure(c, t, im, im->e, err);
 }
 
 /*
@@ -210,6 +219,42 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im)
 out:
 	interrupt_stop(&in);
 	return done;
+}
+
+static bool write_like(const struct config *c, struct e4l_tree *t,
+		       struct e4l_like *l, const struct target *old,
+		       struct image *im, struct target_file *tf)
+{
+	struct progress progress;
+	struct e4l_populate_target target = {
+		.fd = tf->fd, .direct_fd = -1,
+		.progress = show_progress, .priv = &progress,
+	};
+	errcode_t err;
+
+	progress_start(&progress, &c->common, "writing");
+	err = e4l_like_write(l, &target);
+	progress_end(&progress);
+	e4l_like_get_stats(l, &im->stats);
+	if (err)
+		return say_failure(c, t, im, l->e, err);
+	return target_is_ours(old) &&
+	       (!c->source_fs || target_is_ours(c->source_fs));
+}
+
+bool fill_like(const struct config *c, struct e4l_tree *t, struct e4l_like *l,
+	       const struct target *old, struct image *im)
+{
+	struct target_file tf;
+	bool done;
+
+	if (!open_target(c->device, true, &tf))
+		return false;
+	done = write_like(c, t, l, old, im, &tf);
+	/* an empty file that existed before becomes empty again */
+	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
+		say_error(c->device, "removing the incomplete image", errno);
+	return close_target(c->device, &tf, done);
 }
 
 /*

@@ -127,6 +127,15 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im);
 bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
 		 const struct target *own);
 
+struct e4l_like;
+
+/*
+ * Writes the plan of --like to a new file.  After an error, removes the file,
+ * and returns false after printing the error.
+ */
+bool fill_like(const struct config *c, struct e4l_tree *t, struct e4l_like *l,
+	       const struct target *old, struct image *im);
+
 /* --------------------------------------------------------- mke4fs_report.c */
 
 /* Reports timestamps that the inodes cannot store. */

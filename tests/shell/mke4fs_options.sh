@@ -8,7 +8,7 @@
 check "$mke4fs" --help
 [ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
 for option in d from R E free grow-to all-root uid-map gid-map numeric-acls \
-	drop-acl-names skip-damaged keep-generation manifest max-size platform \
+	drop-acl-names like skip-damaged keep-generation manifest max-size platform \
 	oci-config sort dm-verity verity fs-config \
 	threads n progress json quiet verbose help version; do
 	grep -Eq -e "(^|[ ,-])-?-$option([[ =,.]|\$)" "$out" ||

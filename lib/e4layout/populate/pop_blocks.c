@@ -71,13 +71,8 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p)
 	return 0;
 }
 
-/*
- * Takes @len blocks, rounded up to clusters, from the first free extent that is
- * large enough.  If no free extent is large enough, takes the largest free
- * extent.  Sets *@pblk to the first block.  Returns the number of blocks taken;
- * 0: no block is free.
- */
-static uint64_t take(struct e4l_populate *p, uint64_t len, uint64_t *pblk)
+uint64_t e4l_pop_take(struct e4l_populate *p, uint64_t len,
+		      uint64_t *pblk)
 {
 	struct free_run *run;
 	uint32_t i = 1;
@@ -123,7 +118,7 @@ static errcode_t place(struct e4l_populate *p, enum item_kind kind,
 	uint64_t got;
 
 	p->wanted += (len + p->ratio - 1) / p->ratio * p->ratio;
-	got = take(p, len, pblk);
+	got = e4l_pop_take(p, len, pblk);
 	return got < len ? 0 : add_item(p, kind, *pblk, len, ref);
 }
 
@@ -144,11 +139,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* -------------------------------------- files with holes or several extents */
 
-/*
- * Converts a file's stretches into runs of blocks that have no physical blocks
- * yet.
- */
-static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
+errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
 	const struct e4l_stretch *stretch = p->t->stretches.v + map->stretch;
@@ -243,7 +234,7 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 		return room < len ? room : len;
 	}
 	if (!s->len) {
-		s->len = take(p, s->left, &s->pblk);
+		s->len = e4l_pop_take(p, s->left, &s->pblk);
 		s->left -= s->len;
 	}
 	if (!s->len)
@@ -393,7 +384,7 @@ static errcode_t place_file(struct e4l_populate *p, uint32_t id)
 				    id);
 	if (!n->map)
 		return place_whole(p, ITEM_FILE, id);
-	err = cut_segs(p, id);
+	err = e4l_pop_cut_segs(p, id);
 	if (err)
 		return e4l_pop_fail(p, err, "placing a file", id);
 	return place_mapped(p, id);

@@ -18,7 +18,7 @@ struct children {
 	const struct node *dir;
 };
 
-static uint8_t file_type(const struct e4l_populate *p, uint16_t mode)
+uint8_t e4l_pop_file_type(const struct e4l_populate *p, uint16_t mode)
 {
 	if (!p->filetype)
 		return 0;
@@ -51,7 +51,7 @@ static void get_child(uint32_t i, struct e4l_new_dirent *entry,
 	owner = &t->nodes.v[tree_owner(t, n - t->nodes.v)];
 	*entry = (struct e4l_new_dirent) {
 		.name = node_name(t, n), .name_len = n->name_len,
-		.file_type = file_type(c->p, owner->mode), .ino = owner->ino,
+		.file_type = e4l_pop_file_type(c->p, owner->mode), .ino = owner->ino,
 		.hash = n->hash,
 	};
 }

@@ -482,15 +482,19 @@ static errcode_t find_blocks(struct e4l_populate *p)
 	return err ? err : e4l_pop_place_blocks(p);
 }
 
-errcode_t e4l_pop_plan(struct e4l_populate *p)
+errcode_t e4l_pop_order(struct e4l_populate *p)
 {
-	errcode_t err;
+	errcode_t err = list_children(p);
 
-	err = list_children(p);
 	if (!err)
 		err = sort_children(p);
-	if (!err)
-		err = walk(p);
+	return err ? err : walk(p);
+}
+
+errcode_t e4l_pop_plan(struct e4l_populate *p)
+{
+	errcode_t err = e4l_pop_order(p);
+
 	p->first_hidden = p->t->nodes.n;
 	p->xplace_of = calloc(p->t->sets.n, sizeof(*p->xplace_of));
 	if (!err && (!p->xplace_of || vec_room(&p->xplaces, 1)))

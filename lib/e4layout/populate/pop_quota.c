@@ -179,6 +179,57 @@ static errcode_t make_file(struct usages *u, enum e4l_quota_type type,
 	return 0;
 }
 
+static errcode_t add_raw(struct file *f, const struct e4l_quota_entry *e)
+{
+	const struct usage u = {
+		.id = get_le32(e->raw + QUOTA_AT_ID),
+		.inodes = get_le64(e->raw + QUOTA_AT_INODES),
+		.bytes = get_le64(e->raw + QUOTA_AT_BYTES),
+	};
+	errcode_t err = add_entry(f, &u);
+	size_t at = (size_t)f->entries_block * QUOTA_BLOCK;
+
+	if (!err)
+		memcpy(f->bytes.v + at + QUOTA_HEADER_BYTES +
+		       (f->entries - 1) * QUOTA_ENTRY_BYTES, e->raw,
+		       QUOTA_ENTRY_BYTES);
+	return err;
+}
+
+errcode_t e4l_pop_quota_bytes(const struct e4l_quota_entry *e, size_t n,
+			      const char *old, uint32_t blocksize,
+			      char **bytes, size_t *len)
+{
+	struct file f = { 0 };
+	uint32_t block;
+	errcode_t err = add_block(&f, &block);
+	size_t i;
+
+	if (!err)
+		err = add_block(&f, &block);
+	for (i = 0; i < n && !err; i++)
+		err = add_raw(&f, &e[i]);
+	if (!err) {
+		memcpy(f.bytes.v, old, QUOTA_AT_BLOCKS);
+		put_le32(f.bytes.v + QUOTA_AT_BLOCKS, f.blocks);
+		if (f.entries < QUOTA_PER_BLOCK)
+			put_le32(f.bytes.v + QUOTA_AT_FREE_ENTRY,
+				 f.entries_block);
+	}
+	while (!err && f.bytes.n % blocksize) {
+		if (vec_room(&f.bytes, QUOTA_BLOCK))
+			err = ENOMEM;
+		else
+			memset(f.bytes.v + f.bytes.n, 0, QUOTA_BLOCK);
+		f.bytes.n += QUOTA_BLOCK;
+	}
+	if (err)
+		free(f.bytes.v);
+	*bytes = err ? NULL : f.bytes.v;
+	*len = f.bytes.n;
+	return err;
+}
+
 /* -------------------------------------------------------------------- inode */
 
 static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,

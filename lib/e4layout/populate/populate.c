@@ -187,7 +187,7 @@ static void no_later_than(uint64_t *time, uint64_t latest)
  * copying and reading, so they are replaced by the modification time.  Limits
  * times to the time of the image.
  */
-static void clamp_times(struct e4l_populate *p)
+void e4l_pop_clamp_times(struct e4l_populate *p)
 {
 	size_t i;
 
@@ -203,7 +203,7 @@ static void clamp_times(struct e4l_populate *p)
 }
 
 /* Checks that the new filesystem can represent the tree. */
-static errcode_t check_tree(struct e4l_populate *p)
+errcode_t e4l_pop_check_tree(struct e4l_populate *p)
 {
 	struct ext2_super_block *sb = p->fs->super;
 	const struct extra *x;
@@ -250,7 +250,7 @@ static void count_times(struct e4l_populate *p, const struct node *n)
 	p->stats.cut_times += cut;
 }
 
-static void count_all_times(struct e4l_populate *p)
+void e4l_pop_count_times(struct e4l_populate *p)
 {
 	size_t end = p->first_hidden ? p->first_hidden : p->t->nodes.n, i;
 
@@ -261,8 +261,8 @@ static void count_all_times(struct e4l_populate *p)
 
 /* ------------------------------------------------------------------- public */
 
-static void set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
-		   const struct e4l_populate_options *o)
+void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
+		    const struct e4l_populate_options *o)
 {
 	ext2_filsys fs = e->fs;
 
@@ -305,7 +305,7 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 	err = e4l_layer_end(t);
 	if (!err)
 		err = e4l_tree_drop_removed(t);
-	set_up(p, e, t, options);
+	e4l_pop_set_up(p, e, t, options);
 	if (!err)
 		err = check_fs(p, &root);
 	if (!err)
@@ -318,13 +318,13 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 		err = adopt_lost_found(p, root.lost_found);
 	p->stats.free_blocks = ext2fs_free_blocks_count(e->fs->super);
 	if (!err && options->clamp_times)
-		clamp_times(p);
+		e4l_pop_clamp_times(p);
 	if (!err)
-		err = check_tree(p);
+		err = e4l_pop_check_tree(p);
 	if (!err)
 		err = e4l_pop_plan(p);
 	if (!err)
-		count_all_times(p);
+		e4l_pop_count_times(p);
 	return err;
 }
 

@@ -20,6 +20,7 @@
 
 #include <e4layout/populate.h>
 #include "e4layout/format/dir_build.h"
+#include "e4layout/format/quota.h"
 #include "tree.h"
 
 /* The content of a range of blocks in the image. */
@@ -131,18 +132,45 @@ static inline uint64_t blocks_of(const struct e4l_populate *p, uint64_t bytes)
 /* Defined in populate.c. */
 errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
 		       uint32_t node);
+void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
+		    const struct e4l_populate_options *o);
+/* Makes times reproducible, as e4l_populate_options.clamp_times requests. */
+void e4l_pop_clamp_times(struct e4l_populate *p);
+/* Checks that the filesystem can represent the tree. */
+errcode_t e4l_pop_check_tree(struct e4l_populate *p);
+/* Counts files whose times do not fit into the inode. */
+void e4l_pop_count_times(struct e4l_populate *p);
 
 /* pop_plan.c: makes the plan; changes the bitmaps of p->fs in memory. */
 errcode_t e4l_pop_plan(struct e4l_populate *p);
+/*
+ * Sorts the children of all directories into p->order, lists the directories in
+ * p->dirs, and counts links.
+ */
+errcode_t e4l_pop_order(struct e4l_populate *p);
 
 /* Defined in pop_blocks.c. */
 errcode_t e4l_pop_load_free(struct e4l_populate *p);
+/*
+ * Takes @len blocks, rounded up to clusters, from the first free extent that is
+ * large enough.  If none is large enough, takes the largest free extent.  Sets
+ * *@pblk to the first block.  Returns the number of blocks taken; 0 if no block
+ * is free.
+ */
+uint64_t e4l_pop_take(struct e4l_populate *p, uint64_t len, uint64_t *pblk);
+/*
+ * Converts the stretches of @id's content into runs of blocks that have no
+ * physical blocks yet.
+ */
+errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
 /* Assigns blocks to the blob @id. */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 
 /* Defined in pop_dir.c. */
+/* Returns the file type in directory entries for @mode. */
+uint8_t e4l_pop_file_type(const struct e4l_populate *p, uint16_t mode);
 void e4l_pop_free_shapes(struct e4l_populate *p);
 errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
@@ -195,6 +223,20 @@ void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
  * of the planned image.
  */
 errcode_t e4l_pop_quota(struct e4l_populate *p);
+
+/* An entry of a quota file, as on disk. */
+struct e4l_quota_entry {
+	char raw[QUOTA_ENTRY_BYTES];
+};
+
+/*
+ * Builds a quota file with the @n entries @e, which are sorted by ID, and with
+ * the magic number and the grace times of the file header @old.  The length is
+ * a multiple of @blocksize.  The caller frees *@bytes.
+ */
+errcode_t e4l_pop_quota_bytes(const struct e4l_quota_entry *e, size_t n,
+			      const char *old, uint32_t blocksize,
+			      char **bytes, size_t *len);
 
 /* Defined in pop_write.c. */
 errcode_t e4l_pop_write(struct e4l_populate *p);

@@ -28,6 +28,13 @@
 
 #define PRIORITY_NONE	INT16_MIN
 
+/* Flags that describe a file, and not how it is stored. */
+#define KEPT_FLAGS (EXT2_SYNC_FL | EXT2_IMMUTABLE_FL | EXT2_APPEND_FL |	\
+		    EXT2_NODUMP_FL | EXT2_NOATIME_FL | EXT3_JOURNAL_DATA_FL | \
+		    EXT2_NOTAIL_FL | EXT2_DIRSYNC_FL | EXT2_TOPDIR_FL |	\
+		    FS_DAX_FL | EXT4_PROJINHERIT_FL | EXT4_VERITY_FL |	\
+		    EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL)
+
 struct node {
 	uint64_t size;
 	uint64_t mtime, atime, ctime;	/* see e4l_pack_time() */
@@ -185,6 +192,12 @@ errcode_t e4l_tree_intern(struct e4l_tree *t,
 
 /* Whether ext4 can store the attribute @name. */
 bool e4l_tree_stores_xattr(const char *name);
+
+/*
+ * Returns the text that precedes the names of records with @index; for an ACL,
+ * the whole name.
+ */
+const char *e4l_tree_xattr_prefix(uint8_t index);
 
 /* Enlarges the hash table of sets. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);

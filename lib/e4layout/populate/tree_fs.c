@@ -15,13 +15,6 @@
 #include "e4layout/format/dir_block.h"
 #include "tree.h"
 
-/* Flags that describe a file, and not how it is stored. */
-#define KEPT_FLAGS (EXT2_SYNC_FL | EXT2_IMMUTABLE_FL | EXT2_APPEND_FL |	\
-		    EXT2_NODUMP_FL | EXT2_NOATIME_FL | EXT3_JOURNAL_DATA_FL | \
-		    EXT2_NOTAIL_FL | EXT2_DIRSYNC_FL | EXT2_TOPDIR_FL |	\
-		    FS_DAX_FL | EXT4_PROJINHERIT_FL | EXT4_VERITY_FL |	\
-		    EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL)
-
 struct todo {
 	ext2_ino_t ino;
 	uint32_t node;

@@ -46,6 +46,16 @@ static const struct prefix *find_prefix(const char *name)
 	return NULL;
 }
 
+const char *e4l_tree_xattr_prefix(uint8_t index)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (prefixes[i].index == index)
+			return prefixes[i].text;
+	return "";
+}
+
 bool e4l_tree_stores_xattr(const char *name)
 {
 	return find_prefix(name);

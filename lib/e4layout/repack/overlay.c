@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/array.h"
 #include "overlay.h"
 
 #define FIRST_SLOTS 1024	/* a power of two */
@@ -367,6 +368,32 @@ errcode_t e4l_overlay_new(struct e4l *e, io_channel external, struct e4l **ret)
 	o->threads = e->threads;
 	o->reading = e->reading;
 	*ret = o;
+	return 0;
+}
+
+static int by_blk(const void *a, const void *b)
+{
+	const struct e4l_overlay_block *x = a, *y = b;
+
+	return x->blk < y->blk ? -1 : x->blk > y->blk;
+}
+
+errcode_t e4l_overlay_blocks(struct e4l *o, struct e4l_overlay_block **ret,
+			     size_t *n)
+{
+	const struct overlay *over = o->fs->io->private_data;
+	size_t i;
+
+	*n = 0;
+	*ret = e4l_array_alloc(over->n + 1ULL, sizeof(**ret));
+	if (!*ret)
+		return ENOMEM;
+	for (i = 0; i < over->n_slots; i++)
+		if (over->slots[i].data)
+			(*ret)[(*n)++] = (struct e4l_overlay_block) {
+				over->slots[i].blk, over->slots[i].data,
+			};
+	e4l_sort(*ret, *n, sizeof(**ret), by_blk);
 	return 0;
 }
 

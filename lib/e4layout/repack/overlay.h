@@ -22,6 +22,19 @@
 errcode_t e4l_overlay_new(struct e4l *e, io_channel external,
 			  struct e4l **ret);
 
+/* A block that was written to a copy. */
+struct e4l_overlay_block {
+	blk64_t blk;
+	const void *data;	/* borrowed from the copy */
+};
+
+/*
+ * Lists the written blocks of @o in ascending order.  The caller frees *@ret.
+ * Errors: ENOMEM.
+ */
+errcode_t e4l_overlay_blocks(struct e4l *o, struct e4l_overlay_block **ret,
+			     size_t *n);
+
 /*
  * Frees @o and drops all its changes.  If an operation on @o has failed, copies
  * the error detail (e4l_detail()) to the original context.  NULL is allowed.

@@ -1,0 +1,265 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --like: three generations of images that differ little, with many features;
+# equal bytes if nothing has changed; refused images; shortage; signals.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_loop
+require_program python3 prlimit
+
+cd "$work" || exit
+
+# changed OLD NEW: prints how many blocks of 1 KiB differ
+changed() {
+	python3 -c '
+import sys
+with open(sys.argv[1], "rb") as a, open(sys.argv[2], "rb") as b:
+    n = 0
+    while True:
+        x, y = a.read(1 << 20), b.read(1 << 20)
+        if not x and not y:
+            break
+        if x != y:
+            n += sum(x[i:i + 1024] != y[i:i + 1024]
+                     for i in range(0, len(x), 1024))
+print(n)' "$1" "$2"
+}
+
+# like OLD NEW OPTION...: makes NEW; OLD does not change
+like() {
+	old=$1
+	new=$2
+	shift 2
+	before=$(b2sum <"$old")
+	rm -f "$new"
+	check "$mke4fs" -q --like="$old" "$@" "$new"
+	[ "$before" = "$(b2sum <"$old")" ] || fail "$old was written"
+}
+
+# most BLOCKS OLD NEW: at most BLOCKS blocks of 1 KiB differ
+most() {
+	differ=$(changed "$2" "$3")
+	[ "$differ" -le "$1" ] || fail "$differ blocks differ, not at most $1"
+}
+
+# refuse SENTENCE ARGUMENT...: one sentence, and no image
+refuse() {
+	sentence=$1
+	shift
+	rm -f new
+	mustfail "$@"
+	says "$sentence"
+	one_sentence mke4fs
+	[ ! -e new ] || fail "an image is left of $*"
+}
+
+# change_tree: changes of each kind
+change_tree() {
+	(
+		cd src || exit
+		printf x | dd of=dir/large bs=1 seek=500000 conv=notrunc status=none
+		seq 3000 >grown
+		seq 5 >shrunken
+		rm typed && mkdir typed && echo below >typed/file
+		rm -r becomes-file && echo file >becomes-file
+		ln -sfn other points
+		ln -sfn "$(printf '%0300d' 8)" long-link
+		rm joined && ln small joined
+		cp -p again split && mv split again
+		rm many/a-name-of-some-length-3?
+		(cd many && seq -f 'a-new-name-of-some-length-%g' 60 | xargs touch)
+		rm -r gone
+		setfattr -n user.one -v other small
+		setfattr -n user.new -v "$(printf '%0400d' 3)" grown
+		chmod 600 hundred
+		chown 7:8 nothing
+		touch -d @1000000001 fifo
+	)
+}
+
+make_tree() {
+	rm -rf src
+	sample src
+	(
+		cd src || exit
+		echo typed >typed
+		mkdir becomes-file gone
+		echo content | tee becomes-file/a >gone/b
+		ln -s target points
+		echo joined >joined
+		seq 1000 | tee grown >shrunken
+	)
+}
+
+# round_times OPTION...: sets times that inodes of 128 bytes can store
+round_times() {
+	case " $* " in *" -I128 "*)
+		find src -exec touch -h -d @1000000000 {} + ;;
+	esac
+}
+
+# generations OPTION...: three generations of an image made with the options
+generations() {
+	round_times "$@"
+	if [ "$made_by" = mke2fs ]; then
+		rm -f g0
+		check mke2fs -q -t ext4 "$@" -d src g0 "$size"
+		# mke2fs 1.47.0 counts the usage of quotas wrongly
+		e2fsck -fy g0 >/dev/null 2>&1 || :
+	else
+		rm -f g0
+		check "$mke4fs" -q "$@" -d src g0 "$size"
+	fi
+	like g0 g1 -d src
+	[ "$made_by" = mke2fs ] || check cmp g0 g1
+	equals g1 src
+	change_tree
+	round_times "$@"
+	like g1 g2 -d src
+	equals g2 src
+	rm -r src/many
+	seq 60000 >src/new
+	round_times "$@"
+	like g2 g3 -d src
+	equals g3 src
+	like g3 g4 -d src
+	check cmp g3 g4
+}
+
+# Each set of features: an image made by mke4fs, or by mke2fs.
+size=40M
+while read -r made_by options; do
+	make_tree
+	# shellcheck disable=SC2086
+	generations $options
+done <<-'END'
+	mke4fs -b4096
+	mke4fs -b1024 -Oinline_data,quota,project
+	mke4fs -b4096 -N2000 -Obigalloc,orphan_file,metadata_csum_seed
+	mke4fs -b1024 -I128 -O^metadata_csum,^dir_index,uninit_bg
+	mke2fs -b4096 -Oquota
+	mke2fs -b1024 -O^extents,^64bit
+	mke2fs -b4096 -Oinline_data
+END
+
+# Changed blocks: only those of the change, and metadata.
+rm -rf src
+mkdir -p src/a src/b
+for i in $(seq 200); do
+	head -c $((i * 300)) /dev/urandom >"src/a/file-$i"
+done
+head -c 4M /dev/urandom >src/b/large
+check "$mke4fs" -q -b1024 -d src one 40M
+check dumpe2fs -h one
+grep -q 'Filesystem UUID' "$out"
+value one 'Filesystem UUID' >uuid
+touch -d @1000000000 src/a/file-7
+like one two -d src
+# the inode's block, and the superblock
+most 2 one two
+same UUID "$(value two 'Filesystem UUID')" "$(cat uuid)"
+printf x | dd of=src/b/large bs=1 seek=1000000 conv=notrunc status=none
+touch -r src/a/file-7 src/b/large
+like two three -d src
+# the block of the change, the inode and the superblock
+most 3 two three
+head -c 8192 /dev/urandom >>src/b/large
+like three four -d src
+# 8 blocks, the bitmap, descriptors, the inode and the superblock
+most 12 three four
+equals four src
+stat -c %i mnt >/dev/null
+
+# Access times alone change nothing; a copy of the source gives equal bytes.
+cp -a src copy
+touch -a -d @1000000000 src/a/file-9
+like four five -d src
+check cmp four five
+like four five -d copy
+check cmp four five
+
+# Deleted content is not left in the image.
+echo a-secret-that-is-removed >src/a/secret
+like four five -d src
+grep -q a-secret-that-is-removed five || fail "the new file is not in the image"
+rm src/a/secret
+like five six -d src
+! grep -q a-secret-that-is-removed six || fail "deleted content is left"
+
+# The same path from an archive, and from another image.
+if built_with ARCHIVE; then
+	tar -C src --format=pax -cf src.tar .
+	like six seven -d src.tar
+	equals seven src
+fi
+like six seven --from=one
+mkdir -p one.mnt
+mount -o loop,ro,noload one one.mnt
+defer "umount '$work/one.mnt'"
+equals seven one.mnt
+
+# A dry run and a shortage write nothing; the numbers are exact.
+check "$mke4fs" -n --like=six -d src new
+[ ! -e new ] || fail "-n wrote an image"
+check "$mke4fs" -q -b4096 -N 300 -d src full 16M
+head -c 40M /dev/urandom >src/too-large
+refuse 'new: not enough blocks: 10,2[0-9]* are needed, [0-9,]* are free' \
+	1 "$mke4fs" --like=full -d src new
+rm src/too-large
+(mkdir src/c && cd src/c && seq 300 | xargs touch)
+refuse 'new: not enough inodes: 301 are needed, ' 1 "$mke4fs" --like=full -d src new
+rm -r src/c
+
+# A failed allocation: an image, or a sentence and no image.
+if ! is_sanitized; then
+	for kib in 20000 30000 40000; do
+		rm -f new
+		prlimit --as=${kib}000 "$mke4fs" -q --threads=1 --like=six \
+			-d src new 2>"$work/err" ||
+			[ ! -e new ] || fail "an image is left"
+	done
+	rm -f new
+fi
+
+# Old images that are refused.
+refuse 'six: the source is the image six itself' 1 "$mke4fs" --like=six -d src six
+cp six other
+refuse 'other: --like requires a new image' 1 "$mke4fs" --like=six -d src other
+refuse 'new: the new image has the size of six, 40 MiB' \
+	1 "$mke4fs" --like=six -d src new 41M
+check "$mke4fs" -q --like=six -d src new 40M
+for option in -b1024 -Oquota -Estride=4 --free=1M --grow-to=1G --sort=x \
+	--dm-verity; do
+	refuse '^mke4fs: --like keeps the properties of the old image' \
+		2 "$mke4fs" --like=six -d src $option new
+done
+refuse 'requires -d' 2 "$mke4fs" --like=six new
+cp six damaged
+check debugfs -w -R 'set_inode_field /a/file-3 links_count 3' damaged
+refuse 'damaged: ' 1 "$mke4fs" --like=damaged -d src new
+cp six damaged
+check debugfs -w -R 'set_super_value state 0' damaged
+refuse 'damaged: not clean: run e2fsck' 1 "$mke4fs" --like=damaged -d src new
+head -c 1000000 six >damaged
+refuse 'damaged: ' 1 "$mke4fs" --like=damaged -d src new
+for feature in casefold encrypt ea_inode; do
+	rm -f other
+	check mke2fs -q -t ext4 -O $feature other 16M
+	refuse "other: --like does not support the feature $feature" \
+		1 "$mke4fs" --like=other -d src new
+done
+mkdir src/dir
+echo file >src/lost+found
+refuse 'lost.found' 1 "$mke4fs" --like=six -d src new
+rm src/lost+found
+
+# A run that is killed leaves an image without a superblock, or none.
+head -c 20M /dev/urandom >src/more
+for n in 1 2 3; do
+	rm -f new
+	timeout -s KILL 0.0$((n * 3)) "$mke4fs" -q --like=six -d src new || :
+	[ ! -e new ] || ! e2fsck -fn new >/dev/null 2>&1 ||
+		equals new src
+done
+same 'the old image' "$(b2sum <six)" "$before"
+exit 0
