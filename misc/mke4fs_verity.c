@@ -65,7 +65,10 @@ static bool go_on(uint64_t done, void *priv)
 	return true;
 }
 
-/* Appends the tree of the content at @data, and the descriptor. */
+/*
+ * Appends the metadata of fs-verity to the spool: the Merkle tree of the @size
+ * bytes at @data, and the descriptor.
+ */
 static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 {
 	char block[MERKLE_BLOCK_BYTES] = { 0 };
@@ -160,8 +163,8 @@ static bool protect(const struct load *l, uint32_t id)
 }
 
 /*
- * If the path of the file matches @pattern, adds the metadata and sets *@found
- * to true.
+ * If the path of the file @id matches @pattern, adds fs-verity's metadata to
+ * the file and sets *@found to true.  Returns false after printing an error.
  */
 static bool take_file(struct load *l, uint32_t id, const char *pattern,
 		      bool *found)
@@ -180,7 +183,7 @@ static bool take_file(struct load *l, uint32_t id, const char *pattern,
 	return done;
 }
 
-/* Adds the metadata to the files that match @pattern. */
+/* Adds fs-verity's metadata to the files whose paths match @pattern. */
 static bool take_pattern(struct load *l, const char *pattern)
 {
 	const char *relative = pattern + strspn(pattern, "/");

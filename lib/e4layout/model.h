@@ -108,7 +108,8 @@ struct e4l_group_row {
 	uint64_t blocks;		/* size of the group in blocks */
 	/* free extents are counted as if split at group boundaries */
 	struct e4l_free_histogram free_space;
-	uint32_t inodes_used;		/* according to the group descriptor */
+	/* number of used inodes according to the group descriptor */
+	uint32_t inodes_used;
 	uint32_t unused_inodes_read_by_fsck;
 	/* from files to ideal_extents: sums over the inodes of the group */
 	uint64_t files, directories;

@@ -49,7 +49,7 @@ struct e4l_populate_stats {
 	uint64_t wanted_inodes, free_inodes;	/* including the root */
 	/* inodes needed to reserve the window for each directory */
 	uint64_t roomy_inodes;
-	uint64_t writes;		/* calls of write(2) */
+	uint64_t writes;		/* number of write calls */
 	uint64_t written_blocks;
 	/* files with a time that is replaced by the nearest valid time */
 	uint64_t far_times;

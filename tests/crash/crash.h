@@ -78,7 +78,7 @@ enum plant {
 	PLANT_EARLY_REUSE,
 };
 
-/* The environment of an operation. */
+/* What the harness passes to an operation. */
 struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */

@@ -9,7 +9,7 @@
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
-	/* in limits.zero_extent_blocks, E4L_ZERO_AS_SET is already replaced */
+	/* never has E4L_ZERO_AS_SET: e4l_run_begin() replaces this value */
 	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;

@@ -86,7 +86,7 @@ struct e4l_exchange {
 	 * exchange
 	 */
 	uint32_t worse, better;
-	int64_t saved;			/* saved blocks */
+	int64_t saved;	/* number of blocks that the added moves save */
 	ext2_ino_t left; /* inode number that the last move freed */
 	ext2_ino_t place; /* temporary inode number for E4L_TRAIL_AWAY */
 	bool away; /* an inode has the number @place */

@@ -40,9 +40,9 @@ static int by_id(const void *a, const void *b)
 /* ---------------------------------------------------------- reading the file */
 
 /*
- * Reads block @number (of QUOTA_BLOCK bytes) of a quota file into q->buf.  Sets
- * *@at to the start of the block in q->buf, and the position in @record to the
- * position of the block.
+ * Reads block @number of a quota file, which has QUOTA_BLOCK bytes.  Sets *@at
+ * to the block, which is in q->buf, and records the location of the block in
+ * @record.
  */
 static errcode_t read_block(struct e4l_quota *q, enum e4l_quota_type type,
 			    uint32_t number, struct record *record, char **at)

@@ -157,7 +157,8 @@ struct e4l_plan_state {
 
 struct e4l_plan_result {
 	struct e4l_plan_state before, after;
-	uint64_t copy_blocks, zero_blocks;	/* @copy_blocks: written blocks only */
+	/* numbers of written blocks to copy, and of blocks to zero */
+	uint64_t copy_blocks, zero_blocks;
 	uint64_t batches, moves;
 	uint64_t files;			/* files with moves */
 };

@@ -29,8 +29,8 @@ struct e4l_candidates {
 	struct e4l *e;
 	struct e4l_repack_run *run;
 	/*
-	 * Called for each inode that is not skipped.  @p is the last piece of
-	 * the inode.  @c->extents, @c->tree and @c->score have the extents, the
+	 * Called for each file with an extent map, unless the file is skipped
+	 * or damaged.  @p is the last piece of the inode.  @c->extents, @c->tree and @c->score have the extents, the
 	 * tree blocks and the score of the whole inode; they are valid only
 	 * during the call.  @allowed is a combination of E4L_MAY_*, or 0 if the
 	 * inode must not be changed.  An error ends the scan.
@@ -72,7 +72,11 @@ void e4l_candidates_end(struct e4l_candidates *c);
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
-/* Ends an inode after its last piece.  @score is the score of all pieces. */
+/*
+ * Decides about an inode after its last piece: reports the inode as skipped,
+ * calls @c->offer, or lets a possible swap file wait.  @score is the score of
+ * all pieces.
+ */
 errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_piece *last,
 			       const struct e4l_file_score *score);

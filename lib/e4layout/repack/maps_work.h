@@ -34,7 +34,7 @@ struct e4l_maps {
 	struct e4l_file_change *planned; /* planned changes of each file */
 	struct e4l_file_change *done;	/* changes of each finished step */
 	size_t n_files, n_planned, n_done;
-	struct e4l_maps_load *loads;	/* load of each planned step */
+	struct e4l_maps_load *loads; /* struct e4l_load of each planned step */
 	size_t n_loads, max_loads;
 	uint32_t *groups;		/* block groups of all @loads */
 	size_t n_groups, max_groups;
