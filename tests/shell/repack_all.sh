@@ -124,7 +124,7 @@ start=$(date +%s%N)
 repack --all "$img"
 whole=$((($(date +%s%N) - start) / 1000000))
 repacked
-cp "$work/.report" "$work/whole"
+whole_figures=$(grep '^after\.' "$work/.figures")
 
 # begin: starts a run on the original image; sets $pid.
 begin() {
@@ -148,7 +148,7 @@ completed() {
 	repacked
 	for key in after.excess_fragments after.fragmented_files; do
 		same "$what: $key" "$(report $key)" \
-			"$(json "$work/whole" "d['${key%.*}']['${key#*.}']")"
+			"$(echo "$whole_figures" | sed -n "s/^$key //p")"
 	done
 }
 

@@ -97,8 +97,7 @@ no_worse() {
 
 # all_saved: all remaining work was reported as skipped.
 all_saved() {
-	left=$(json "$work/.report" "sum(s['saved'] for s in d['skipped']
-		if s['kind'] == 'file')")
+	left=$(report skipped_saved)
 	[ "$(report after.excess_fragments)" -le "$left" ] ||
 		fail "$what: excess, and $left extents were skipped"
 }

@@ -52,6 +52,7 @@ for l in d["before"], d["after"]:
 skipped_for = collections.Counter()
 for s in d["skipped"]:
     skipped_for[s["reason"]] += s["count"]
+d["skipped_saved"] = sum(s["saved"] for s in d["skipped"] if s["kind"] == "file")
 def show(value, *keys):
     if isinstance(value, dict):
         for key in value:
