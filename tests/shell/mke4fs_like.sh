@@ -36,6 +36,14 @@ like() {
 	[ "$before" = "$(b2sum <"$old")" ] || fail "$old was written"
 }
 
+# holds IMAGE DIR: as equals(), for a copy of the image.  A mount that another
+# mount namespace has copied would keep IMAGE from being an old image.
+holds() {
+	rm -f looked
+	cp --sparse=always "$1" looked
+	equals looked "$2"
+}
+
 # most BLOCKS OLD NEW: at most BLOCKS blocks of 1 KiB differ
 most() {
 	differ=$(changed "$2" "$3")
@@ -112,16 +120,16 @@ generations() {
 	fi
 	like g0 g1 -d src
 	[ "$made_by" = mke2fs ] || check cmp g0 g1
-	equals g1 src
+	holds g1 src
 	change_tree
 	round_times "$@"
 	like g1 g2 -d src
-	equals g2 src
+	holds g2 src
 	rm -r src/many
 	seq 60000 >src/new
 	round_times "$@"
 	like g2 g3 -d src
-	equals g3 src
+	holds g3 src
 	like g3 g4 -d src
 	check cmp g3 g4
 }
@@ -167,8 +175,7 @@ head -c 8192 /dev/urandom >>src/b/large
 like three four -d src
 # 8 blocks, the bitmap, descriptors, the inode and the superblock
 most 12 three four
-equals four src
-stat -c %i mnt >/dev/null
+holds four src
 
 # Access times alone change nothing; a copy of the source gives equal bytes.
 cp -a src copy
@@ -190,13 +197,13 @@ like five six -d src
 if built_with ARCHIVE; then
 	tar -C src --format=pax -cf src.tar .
 	like six seven -d src.tar
-	equals seven src
+	holds seven src
 fi
 like six seven --from=one
 mkdir -p one.mnt
 mount -o loop,ro,noload one one.mnt
 defer "umount '$work/one.mnt'"
-equals seven one.mnt
+holds seven one.mnt
 
 # A dry run and a shortage write nothing; the numbers are exact.
 check "$mke4fs" -n --like=six -d src new
@@ -259,7 +266,7 @@ for n in 1 2 3; do
 	rm -f new
 	timeout -s KILL 0.0$((n * 3)) "$mke4fs" -q --like=six -d src new || :
 	[ ! -e new ] || ! e2fsck -fn new >/dev/null 2>&1 ||
-		equals new src
+		holds new src
 done
 same 'the old image' "$(b2sum <six)" "$before"
 exit 0
