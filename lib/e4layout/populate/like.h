@@ -64,9 +64,9 @@ struct e4l_like {
 	struct e4l_tree *t;
 	struct e4l_populate *p;
 	int fd;			/* the old image; borrowed */
-	ext2fs_block_bitmap was; /* blocks in use in the old image */
+	ext2fs_block_bitmap was; /* blocks allocated in the old image */
 	uint8_t *state;		/* [node]: enum like_state */
-	uint8_t *seen;		/* [node]: its directory has the name */
+	uint8_t *seen;		/* [node]: the old directory has the name */
 	uint32_t *node_of;	/* [inode number]: node, or 0 */
 	bool keep_lost_found;	/* the source has no lost+found */
 	uint32_t features[3];	/* features of the old image */
@@ -74,7 +74,8 @@ struct e4l_like {
 	char *new_buf, *old_buf;
 	VEC(struct like_run) runs;
 	VEC(struct like_file) files;
-	VEC(struct like_run) writes;	/* @lblk of the file @fill_of */
+	/* runs to write from the source; fill_of.v[i]: node of writes.v[i] */
+	VEC(struct like_run) writes;
 	VEC(uint32_t) fill_of;
 	VEC(struct like_usage) usage[QUOTA_TYPES];
 	uint64_t missing;	/* blocks that could not be assigned */
@@ -117,8 +118,7 @@ errcode_t e4l_like_add_run(struct e4l_like *l, struct like_file *file,
 
 /*
  * Compares the regular file @file->node with its inode in the old image, and
- * sets the future runs.  If @file->n is 0 for a file with blocks, all its
- * blocks are dropped.
+ * sets the future runs of @file.  Frees old blocks that no future run has.
  */
 errcode_t e4l_like_compare(struct e4l_like *l, struct like_file *file,
 			   struct ext2_inode_large *inode);
@@ -127,8 +127,8 @@ errcode_t e4l_like_compare(struct e4l_like *l, struct like_file *file,
 errcode_t e4l_like_new_runs(struct e4l_like *l, struct like_file *file);
 
 /*
- * Frees the blocks of @map that @file does not use.  @file NULL: frees all
- * blocks, and blocks of the extent tree.
+ * Frees the blocks of @map that @file does not use.  If @file is NULL, frees
+ * all blocks of @map and the blocks of the extent tree.
  */
 errcode_t e4l_like_drop(struct e4l_like *l, ext2_ino_t ino,
 			struct ext2_inode_large *inode,
@@ -144,7 +144,10 @@ errcode_t e4l_like_settle(struct e4l_like *l, ext2_ino_t ino,
 			  struct ext2_inode_large *inode,
 			  const struct like_map *map, struct like_file *file);
 
-/* Takes one cluster.  Sets *@pblk to a block without use if none is free. */
+/*
+ * Allocates one cluster and sets *@pblk to its first block.  If no cluster is
+ * free, increases l->missing; the plan is then not used.
+ */
 errcode_t e4l_like_take_one(struct e4l_like *l, blk64_t *pblk);
 
 /* Writes metadata to the copy in memory. */
@@ -153,10 +156,16 @@ errcode_t e4l_like_put_block(struct e4l_like *l, blk64_t pblk,
 
 /* Defined in pop_like_dir.c. */
 
-/* Whether the entries of the inline directory @ino are those of @node. */
+/*
+ * Sets *@same to whether the old inline directory of @node has the same entries
+ * as @node in the tree.
+ */
 errcode_t e4l_like_same_names(struct e4l_like *l, uint32_t node, bool *same);
 
-/* Updates the blocks of the directory @node; changes @inode. */
+/*
+ * Changes the blocks of the directory @node to have the entries of the tree,
+ * and updates @inode.
+ */
 errcode_t e4l_like_put_dir(struct e4l_like *l, uint32_t node,
 			   struct ext2_inode_large *inode);
 
@@ -167,8 +176,8 @@ errcode_t e4l_like_read_inode(struct e4l_like *l, ext2_ino_t ino,
 			      struct ext2_inode_large *inode);
 
 /*
- * Decides whether the content that is stored in the inode (inline data, target
- * of a symbolic link) equals that of @node.
+ * Sets *@same to whether the content in @inode (inline data, or the target of a
+ * symbolic link) equals the content of @node.
  */
 errcode_t e4l_like_same_inside(struct e4l_like *l, uint32_t node,
 			       struct ext2_inode_large *inode, bool *same);
@@ -183,7 +192,10 @@ errcode_t e4l_like_finish(struct e4l_like *l, uint32_t node,
 
 /* Defined in pop_like_quota.c. */
 
-/* Counts the usage of @inode @sign times, 1 or -1. */
+/*
+ * Adds the usage of @inode to l->usage of its owners.  If @sign is -1,
+ * subtracts the usage.
+ */
 errcode_t e4l_like_count(struct e4l_like *l, ext2_ino_t ino,
 			 const struct ext2_inode_large *inode, int sign);
 errcode_t e4l_like_put_quota(struct e4l_like *l);

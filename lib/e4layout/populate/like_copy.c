@@ -155,8 +155,8 @@ static errcode_t zero_freed(struct copying *c)
 /* ----------------------------------------------------------- changed blocks */
 
 /*
- * Writes a block of metadata, unless it is as in the old image, or was freed
- * after it had been changed.
+ * Writes a changed block of metadata.  Skips a block that equals the block of
+ * the old image, and a block that was freed after the change.
  */
 static errcode_t put_metadata(struct copying *c,
 			      const struct e4l_overlay_block *b)
@@ -180,8 +180,8 @@ static errcode_t put_metadata(struct copying *c,
 }
 
 /*
- * Takes the superblock from the changed metadata or, if it is unchanged, from
- * the old image.
+ * Sets c->super to the new superblock: a changed block of metadata or, if the
+ * superblock is unchanged, the superblock of the old image.
  */
 static errcode_t take_super(struct copying *c)
 {

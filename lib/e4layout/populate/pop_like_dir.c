@@ -29,8 +29,8 @@ struct dirwork {
 	struct like_map map;
 	uint32_t blocks, room;	/* number of blocks, and space in @buf */
 	char *buf;
-	uint8_t *dirty;		/* [block] */
-	uint32_t end;		/* bytes of a leaf that hold entries */
+	uint8_t *dirty;		/* [block]: the block was changed */
+	uint32_t end;		/* number of bytes of a leaf for entries */
 	VEC(struct leaf) leaves;
 	int hash_version;
 	bool indexed;

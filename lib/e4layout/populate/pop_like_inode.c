@@ -497,7 +497,7 @@ static bool may_have_xattrs(const struct e4l_like *l,
 	return magic == EXT2_EXT_ATTR_MAGIC;
 }
 
-/* ---------------------------------------------------------------- all of it */
+/* ---------------------------------------------------------- the whole inode */
 
 /* Sets the fields of @i that come from the source. */
 static errcode_t fill_inode(struct e4l_like *l, uint32_t id,

@@ -498,15 +498,18 @@ errcode_t e4l_like_drop(struct e4l_like *l, ext2_ino_t ino,
 /* --------------------------------------------------------------- assigning */
 
 /*
- * A block to return if no block is free: planning continues, so that all
- * missing blocks are counted, and the plan is not used.
+ * Returns the block that take() returns if no block is free.  Planning then
+ * continues, so that all missing blocks are counted, but the plan is not used.
  */
 static blk64_t no_block(const struct e4l_like *l)
 {
 	return l->fs->super->s_first_data_block + 1;
 }
 
-/* Takes up to @len blocks. Marks them as used. */
+/*
+ * Allocates up to @len blocks, rounded up to clusters, and sets *@pblk to the
+ * first block.  Returns the number of allocated blocks.
+ */
 static uint64_t take(struct e4l_like *l, uint64_t len, blk64_t *pblk)
 {
 	uint64_t got, at = 0;
@@ -556,11 +559,13 @@ struct settling {
 	struct e4l_like *l;
 	const struct like_map *map;
 	VEC(struct like_run) out;
-	uint64_t left;		/* blocks without a physical block */
-	blk64_t free;		/* the free extent that is being used */
+	uint64_t left;		/* number of blocks to assign */
+	/* allocated blocks that are not assigned yet */
+	blk64_t free;
 	uint64_t n_free;
-	uint64_t cluster, at;	/* last logical cluster, plus 1; its place */
-	uint64_t clusters;	/* taken clusters */
+	/* last logical cluster, plus 1; first physical block of this cluster */
+	uint64_t cluster, at;
+	uint64_t clusters;	/* number of clusters assigned */
 };
 
 static errcode_t put_out(struct settling *s, struct like_run run)
@@ -580,7 +585,10 @@ static errcode_t put_out(struct settling *s, struct like_run run)
 	return 0;
 }
 
-/* Finds the cluster of the old file for the logical cluster @cluster. */
+/*
+ * Returns the first physical block of the logical cluster @cluster of the old
+ * file, or 0 if the old file does not have the cluster.
+ */
 static uint64_t old_cluster(const struct settling *s, uint64_t cluster)
 {
 	uint32_t ratio = s->l->p->ratio;
@@ -603,7 +611,10 @@ static uint64_t old_cluster(const struct settling *s, uint64_t cluster)
 	return r->pblk + (cluster * ratio - r->lblk);
 }
 
-/* Assigns a place to the cluster of the block @lblk. */
+/*
+ * Sets s->at to the first physical block of the cluster that contains block
+ * @lblk: a cluster of the old file or, if there is none, a new cluster.
+ */
 static void place_cluster(struct settling *s, uint64_t lblk)
 {
 	struct e4l_like *l = s->l;
