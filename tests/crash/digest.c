@@ -207,7 +207,7 @@ static int add_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	return 0;
 }
 
-/* Digests the names of each inode.  For several names, adds the digests. */
+/* Digests the names of each inode: adds up the digests of all its names. */
 static errcode_t learn_names(struct walk *w)
 {
 	w->names = check_alloc(calloc(w->fs->super->s_inodes_count + 1ULL,

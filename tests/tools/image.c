@@ -620,7 +620,10 @@ static void leave_on_disk(struct ext2_dir_entry *de)
 	de->name_len = ext2fs_cpu_to_le16(de->name_len);
 }
 
-/* Adds the space of the entry at @off to the previous entry, if any. */
+/*
+ * Removes the entry at @off: adds its space to the previous entry or, for the
+ * first entry of a block, marks the entry as unused.
+ */
 static void entry_remove(struct lab *l, struct node *dir, size_t off,
 			 size_t *prev)
 {

@@ -353,7 +353,7 @@ START_TEST(crc_is_that_of_libext2fs)
 END_TEST
 
 #ifdef __x86_64__
-/* The register states that the processor regards as in use. */
+/* Returns a bitmap of the register states that the processor reports in use. */
 __attribute__((target("xsave"))) static uint64_t parts_in_use(void)
 {
 	return _xgetbv(1);

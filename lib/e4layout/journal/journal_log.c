@@ -129,7 +129,10 @@ errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks)
 	return 0;
 }
 
-/* On a journal device, block N of the log is block N of the device. */
+/*
+ * Maps the log of an external journal, and sets *@blocks to its length.  Block
+ * N of the log is block N of the device.
+ */
 static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
 {
 	errcode_t err = e4l_log_device(j->e->fs, j->io, blocks);

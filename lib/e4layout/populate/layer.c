@@ -66,7 +66,7 @@ static bool is_last(const struct way *w)
 	return true;
 }
 
-/* Continues with the target of the symbolic link @n. */
+/* Replaces the symbolic link @n at the start of the path by its target. */
 static errcode_t follow(struct way *w, const struct node *n)
 {
 	const char *target = w->t->names.v + n->pos;
