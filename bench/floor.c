@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor IMAGE [LIST]: does the minimum work of a layout report: reads the inode
- * tables up to the last inode that may be in use, every extent tree block,
- * every directory block and the block bitmaps, block by block in disk order on
- * one thread with the kernel's default readahead; decodes the inodes, extents
- * and directory entries; prints their numbers, and writes the numbers of the
- * blocks to LIST.  A lower bound for benchmarks: checks no checksums and nothing
- * else.  Supports the default features of mke2fs only: 4 KiB blocks, extents,
- * 64bit and flex_bg.
+ * floor IMAGE [LIST]: does the minimum work of a layout report, as a lower bound
+ * for benchmarks.  The program reads the inode tables up to the last inode that
+ * may be in use, all extent tree blocks, all directory blocks and the block
+ * bitmaps.  One thread reads block by block in disk order, with the kernel's
+ * default readahead.  The program decodes the inodes, extents and directory
+ * entries, and prints how many there are.  The numbers of the blocks that were
+ * read are written to LIST.  Checksums are not verified.  Only the default
+ * features of mke2fs are supported: 4 KiB blocks, extents, 64bit and flex_bg.
  */
 #define _GNU_SOURCE
 #include <err.h>

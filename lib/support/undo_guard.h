@@ -68,7 +68,7 @@ void undo_guard_look(errcode_t (*look)(void *priv), void *priv);
  */
 errcode_t undo_guard_failed(void);
 
-/* Returns the undo file as a word of a shell command. */
+/* Returns the path of the undo file, quoted for a shell command. */
 const char *undo_guard_word(void);
 
 /* Returns whether the device has been written to, apart from its MMP block. */

@@ -159,7 +159,10 @@ static bool run_e2undo(const struct world *w)
 	       !run_on(w, (char *[]) { "e2undo", "-f", undo, fs, NULL });
 }
 
-/* Clears MMP as the manual describes; nothing must be left to repair. */
+/*
+ * Clears the MMP block with the commands of e4repack(8), and checks that
+ * e2fsck finds no errors.  Returns a description of the failure, or NULL.
+ */
 static const char *free_mmp(const struct world *w)
 {
 	const char *wrong;

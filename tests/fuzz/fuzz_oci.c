@@ -50,8 +50,8 @@ static bool find(void *priv, const char *name, const void **bytes, size_t *size)
 }
 
 /*
- * Puts the bytes @name into a file, and sets @path to its name.  Returns -1 if
- * there are none.
+ * Writes the part @name of the fuzz input to a file in memory.  Sets @path to
+ * the path of the file.  Returns -1 if the input has no part @name.
  */
 static int open_file(struct input *in, const char *name, char path[40])
 {

@@ -7,7 +7,8 @@
 #include "limits.h"
 
 /*
- * maximum number of metadata blocks, except tree blocks, of the smallest step
+ * Number of metadata blocks, without tree blocks, that the smallest possible step
+ * may change.
  */
 #define LEAST_TXN	24
 

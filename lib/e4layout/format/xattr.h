@@ -16,7 +16,10 @@
 #define XATTR_INDEX_SYSTEM	7
 #define XATTR_INDEX_ENCRYPTION	9
 
-/* An attribute.  The name and the value point into the bytes of the walk. */
+/*
+ * An extended attribute.  @name and @value point into the buffer with the
+ * entries.
+ */
 struct e4l_xattr {
 	uint8_t index;
 	const char *name;	/* not terminated with NUL */

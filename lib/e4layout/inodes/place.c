@@ -34,7 +34,7 @@
 #include "place.h"
 #include "windows.h"
 
-#define CLASSES		16	/* window sizes: window << 0 to window << 15 */
+#define CLASSES		16	/* number of size classes; see class_of() */
 #define MIN_WINDOW	16
 #define MAX_WINDOW	4096
 #define LEAF_TRIES	8 /* number of entries whose inodes are examined */

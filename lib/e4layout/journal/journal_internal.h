@@ -58,7 +58,7 @@ struct e4l_journal {
 	_Atomic(errcode_t) unflushed;
 	struct e4l_txn *txn;
 	struct e4l_discarded *discarded;	/* NULL: do not discard */
-	/* if @discarded is set: allocated and freed blocks */
+	/* blocks allocated or freed in this session; only if @discarded is set */
 	struct ranges used;
 };
 

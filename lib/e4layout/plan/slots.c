@@ -163,11 +163,12 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 /* ----------------------------------------------------- items without a slot */
 
 /*
- * The segments of the disk on both sides of the first region.  To make space
- * for items without a slot, the items in segments near the region become loose.
+ * The segments of the disk on both sides of the first region.  If some items
+ * have no slot, items in the nearest segments become loose too (E4L_LOOSE), and
+ * all loose items are placed again.
  */
 struct around {
-	/* clusters to move per segment; E4L_NONE: nothing can become loose */
+	/* clusters to move per segment; E4L_NONE: no item can move */
 	uint32_t *cost;
 	uint32_t n, len;	/* number of segments; clusters per segment */
 	/* first segment of the region, first segment after the region */

@@ -254,8 +254,8 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 	return 0;
 }
 
-/* Marks of an entry at the end of a layer. */
-#define HIDDEN	0x1	/* hidden by a whiteout, or with its directory */
+/* Flags of an entry, computed after all entries of a layer have been read. */
+#define HIDDEN	0x1	/* a whiteout hides the entry or an ancestor of it */
 #define EMPTIED	0x2	/* an opaque directory */
 #define NEEDED	0x4	/* a directory with entries of the layer below it */
 
