@@ -150,7 +150,7 @@ static bool has_size(const struct config *c, const struct target *old)
 		return usage("SIZE", c->size, "a size such as 4G");
 	if (wanted == bytes)
 		return true;
-	say("%s: the new image has the size of %s, %s: omit SIZE", c->device,
+	say("%s: the new image gets the size of %s (%s): omit SIZE", c->device,
 	    c->like, units_size(bytes, a));
 	return false;
 }

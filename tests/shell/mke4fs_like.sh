@@ -244,7 +244,7 @@ fi
 refuse 'six: the source is the image six itself' 1 "$mke4fs" --like=six -d src six
 cp six other
 refuse 'other: --like requires a new image' 1 "$mke4fs" --like=six -d src other
-refuse 'new: the new image has the size of six, 40 MiB' \
+refuse 'new: the new image gets the size of six .40 MiB.' \
 	1 "$mke4fs" --like=six -d src new 41M
 check "$mke4fs" -q --like=six -d src new 40M
 for option in -b1024 -Oquota -Estride=4 --free=1M --grow-to=1G --sort=x \
