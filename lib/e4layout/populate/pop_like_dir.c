@@ -55,9 +55,10 @@ static bool is_valid(const struct dirwork *w, uint32_t off,
 	       (!d->ino || dirent_bytes(d->name_len) <= d->rec_len);
 }
 
-static void set_rec_len(const struct dirwork *w, char *at, uint32_t len)
+/* A length that does not fit in 16 bits is stored as 65535. */
+static void set_rec_len(char *at, uint32_t len)
 {
-	ext2fs_set_rec_len(w->l->fs, len, (struct ext2_dir_entry *)at);
+	put_le16(at + 4, len > UINT16_MAX ? UINT16_MAX : len);
 }
 
 static bool is_dots(const struct dirent_raw *d)
@@ -182,11 +183,11 @@ static errcode_t read_index(struct dirwork *w)
 static void remove_entry(struct dirwork *w, char *at, uint32_t len, char *prev)
 {
 	if (prev) {
-		set_rec_len(w, prev, entry_at(w, prev).rec_len + len);
+		set_rec_len(prev, entry_at(w, prev).rec_len + len);
 		memset(at, 0, len);
 	} else {
 		memset(at, 0, len);
-		set_rec_len(w, at, len);
+		set_rec_len(at, len);
 	}
 }
 
@@ -259,7 +260,7 @@ static void put_entry(struct dirwork *w, char *at, uint32_t rec_len,
 	at[6] = n->name_len;
 	at[7] = e4l_pop_file_type(w->l->p, owner->mode);
 	memcpy(at + DIRENT_HEAD_BYTES, node_name(t, n), n->name_len);
-	set_rec_len(w, at, rec_len);
+	set_rec_len(at, rec_len);
 }
 
 static uint32_t used_bytes(const struct dirent_raw *d)
@@ -280,7 +281,7 @@ static bool insert_in_gap(struct dirwork *w, uint32_t lblk, uint32_t id)
 		if (d.rec_len - used < need)
 			continue;
 		if (used)
-			set_rec_len(w, buf + off, used);
+			set_rec_len(buf + off, used);
 		put_entry(w, buf + off + used, d.rec_len - used, id);
 		w->dirty[lblk] = 1;
 		return true;
@@ -302,14 +303,14 @@ static void pack(struct dirwork *w, uint32_t lblk)
 			continue;
 		memmove(buf + to, buf + off, used);
 		last = buf + to;
-		set_rec_len(w, last, used);
+		set_rec_len(last, used);
 		to += used;
 	}
 	memset(buf + to, 0, w->end - to);
 	if (last)
-		set_rec_len(w, last, w->end - (last - buf));
+		set_rec_len(last, w->end - (last - buf));
 	else
-		set_rec_len(w, buf, w->end);
+		set_rec_len(buf, w->end);
 }
 
 static uint32_t free_bytes(const struct dirwork *w, uint32_t lblk)
@@ -347,10 +348,11 @@ static errcode_t add_block(struct dirwork *w, uint32_t *lblk)
 	*lblk = w->blocks++;
 	buf = block_of(w, *lblk);
 	memset(buf, 0, bs);
-	set_rec_len(w, buf, w->end);
-	if (w->end < bs)
-		ext2fs_initialize_dirent_tail(w->l->fs,
-					      EXT2_DIRENT_TAIL(buf, bs));
+	set_rec_len(buf, w->end);
+	if (w->end < bs) {
+		set_rec_len(buf + w->end, DIR_TAIL_BYTES);
+		buf[w->end + 7] = (char)DIR_TAIL_TYPE;
+	}
 	w->dirty[*lblk] = 1;
 	return 0;
 }
@@ -434,10 +436,10 @@ static void put_hashed(struct dirwork *w, uint32_t lblk, const char *from,
 	uint32_t to = 0, i;
 
 	memset(buf, 0, w->end);
-	set_rec_len(w, buf, w->end);
+	set_rec_len(buf, w->end);
 	for (i = 0; i < n; i++) {
 		memcpy(buf + to, from + h[i].off, h[i].bytes);
-		set_rec_len(w, buf + to, i + 1 < n ? h[i].bytes : w->end - to);
+		set_rec_len(buf + to, i + 1 < n ? h[i].bytes : w->end - to);
 		to += h[i].bytes;
 	}
 	w->dirty[lblk] = 1;
