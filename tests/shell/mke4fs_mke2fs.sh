@@ -13,7 +13,8 @@ echo 3000 >bad
 fixed=-U0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10
 seed=hash_seed=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
 
-# header IMAGE: prints the superblock, without times and usage
+# header IMAGE: prints the superblock, without times and usage, and the size of the
+# orphan file
 header() {
 	dumpe2fs -h "$1" 2>/dev/null | grep -Ev -e \
 	'^(Free|Filesystem created|Last (mount t|wr|ch)|Lifetime|MMP)' -e \
@@ -21,6 +22,9 @@ header() {
 	'^(Directories|Journal (sequence|start)|Overhead)'
 	debugfs -R 'stat <8>' "$1" 2>/dev/null | grep -A1 -E '^\(0'
 	dumpe2fs -b "$1" 2>/dev/null
+	orphans=$(value "$1" 'Orphan file inode')
+	[ ! "$orphans" ] ||
+		debugfs -R "stat <$orphans>" "$1" 2>/dev/null | grep -o 'Size: .*'
 }
 
 # ----------------------------------------------------------------- passed on
