@@ -150,6 +150,44 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count);
 errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
 
+/* Blocks of a group that can be moved: the bitmaps and the inode table. */
+enum e4l_table {
+	E4L_BLOCK_BITMAP,
+	E4L_INODE_BITMAP,
+	E4L_INODE_TABLE,
+};
+#define E4L_TABLES 3
+
+blk64_t e4l_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table);
+
+/*
+ * Puts a table of @group at block @to, and adds the group's block bitmap and
+ * descriptor to the transaction.  Must be the first change of a transaction.
+ * The caller allocates the new blocks, frees the old ones, and copies an inode
+ * table before the commit.  A bitmap is written from memory: for
+ * E4L_INODE_BITMAP, fs->inode_map must be loaded.  Errors: those of
+ * e4l_txn_edit_block(); the caller must then abort the transaction.
+ */
+errcode_t e4l_txn_place_table(struct e4l_txn *t, dgrp_t group,
+			      enum e4l_table table, blk64_t to);
+
+/* Adds the block bitmap and the descriptor of @group, which have changed. */
+errcode_t e4l_txn_add_group(struct e4l_txn *t, dgrp_t group);
+
+/*
+ * Like e4l_txn_commit(), but also changes the size of the filesystem to that of
+ * e->fs, which the caller has changed in memory: see switch.c.  @t must be the
+ * first transaction of the session.  After an error before any write,
+ * *@switched is false.
+ */
+errcode_t e4l_txn_switch(struct e4l_txn *t, bool *switched);
+
+/*
+ * Writes the backups of the superblock and of the group descriptors, after
+ * e4l_txn_switch().
+ */
+errcode_t e4l_journal_write_backups(struct e4l_journal *j);
+
 /*
  * Makes the transaction durable, writes its blocks to their final locations,
  * and frees @t.  An empty transaction writes nothing.  Drops libext2fs' inode

@@ -76,6 +76,11 @@ errcode_t e4l_super_read(struct e4l_journal *j);
 errcode_t e4l_super_check(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
 errcode_t e4l_super_unmark(struct e4l_journal *j);
+/*
+ * Writes the superblock with the size of fs->super, and with needs_recovery or,
+ * if there is no journal, without the valid state.
+ */
+errcode_t e4l_super_switch(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
@@ -118,5 +123,18 @@ errcode_t e4l_journal_flush(struct e4l_journal *j);
 errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);
+/* Flushes the devices, and checks that no other program uses them. */
+errcode_t e4l_journal_settle(struct e4l_journal *j);
+/* Writes @blocks, which are in disk order, to their final locations. */
+errcode_t e4l_journal_write(struct e4l_journal *j,
+			    const struct txn_block *blocks, size_t n);
+
+/*
+ * switch.c: commits a transaction that changes the size of the filesystem.
+ * *@switched tells whether the superblock may have the new size.
+ */
+errcode_t e4l_journal_switch(struct e4l_journal *j,
+			     const struct txn_block *blocks, size_t n,
+			     bool *switched);
 
 #endif

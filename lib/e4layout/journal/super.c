@@ -238,3 +238,62 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 	count_written(j, &sb);
 	return write_super(j, &sb);
 }
+
+static void set_counts(ext2_filsys fs, struct ext2_super_block *sb)
+{
+	blk64_t blocks = ext2fs_blocks_count(fs->super);
+	blk64_t free_blks = ext2fs_free_blocks_count(fs->super);
+	blk64_t reserved = ext2fs_r_blocks_count(fs->super);
+
+	sb->s_inodes_count = ext2fs_cpu_to_le32(fs->super->s_inodes_count);
+	sb->s_blocks_count = ext2fs_cpu_to_le32((uint32_t)blocks);
+	sb->s_r_blocks_count = ext2fs_cpu_to_le32((uint32_t)reserved);
+	sb->s_free_blocks_count = ext2fs_cpu_to_le32((uint32_t)free_blks);
+	sb->s_free_inodes_count =
+		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
+	if (!ext2fs_has_feature_64bit(fs->super))
+		return;
+	sb->s_blocks_count_hi = ext2fs_cpu_to_le32(blocks >> 32);
+	sb->s_r_blocks_count_hi = ext2fs_cpu_to_le32(reserved >> 32);
+	sb->s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
+}
+
+/* The fields of the second half: each half is valid with the other's old one. */
+static void set_second_half(ext2_filsys fs, struct ext2_super_block *sb)
+{
+	int i;
+
+	sb->s_overhead_clusters =
+		ext2fs_cpu_to_le32(fs->super->s_overhead_clusters);
+	for (i = 0; i < 2; i++)
+		sb->s_backup_bgs[i] =
+			ext2fs_cpu_to_le32(fs->super->s_backup_bgs[i]);
+	ext2fs_superblock_csum_set(fs, sb);
+}
+
+errcode_t e4l_super_switch(struct e4l_journal *j)
+{
+	ext2_filsys fs = j->e->fs;
+	struct ext2_super_block sb = j->sb;
+	uint32_t recover = EXT3_FEATURE_INCOMPAT_RECOVER;
+	errcode_t err;
+
+	set_counts(fs, &sb);
+	sb.s_reserved_gdt_blocks =
+		ext2fs_cpu_to_le16(fs->super->s_reserved_gdt_blocks);
+	sb.s_first_meta_bg = ext2fs_cpu_to_le32(fs->super->s_first_meta_bg);
+	sb.s_mmp_block = ext2fs_cpu_to_le64(fs->super->s_mmp_block);
+	if (j->has_journal)
+		sb.s_feature_incompat |= ext2fs_cpu_to_le32(recover);
+	else
+		sb.s_state &= ext2fs_cpu_to_le16(~EXT2_VALID_FS & 0xffff);
+	set_checksum(fs, &sb);
+	set_second_half(fs, &sb);
+	err = super_io(j, true, &sb);
+	if (err)
+		return err;
+	j->sb = sb;
+	if (fs->orig_super)
+		memcpy(fs->orig_super, &sb, SUPER_BYTES);
+	return 0;
+}

@@ -29,6 +29,13 @@ struct moved {
 	uint32_t unused;
 };
 
+/* A moved table of a group, and its old place. */
+struct placed {
+	dgrp_t group;
+	enum e4l_table table;
+	blk64_t from;
+};
+
 /* A block that the transaction writes. */
 struct block_entry {
 	struct txn_block b;		/* key of the tree */
@@ -45,6 +52,8 @@ struct e4l_txn {
 	struct groups groups, inode_groups;
 	struct moved *moved;
 	size_t n_moved;
+	struct placed *placed;
+	size_t n_placed;
 	uint8_t *seen;			/* content of @seen_blk on the device */
 	blk64_t seen_blk;		/* 0: @seen has no content */
 };
@@ -684,6 +693,69 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 	return 0;
 }
 
+/* ------------------------------------------------------- moving tables */
+
+blk64_t e4l_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table)
+{
+	switch (table) {
+	case E4L_BLOCK_BITMAP:
+		return ext2fs_block_bitmap_loc(fs, group);
+	case E4L_INODE_BITMAP:
+		return ext2fs_inode_bitmap_loc(fs, group);
+	default:
+		return ext2fs_inode_table_loc(fs, group);
+	}
+}
+
+static void set_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table,
+			  blk64_t blk)
+{
+	switch (table) {
+	case E4L_BLOCK_BITMAP:
+		ext2fs_block_bitmap_loc_set(fs, group, blk);
+		break;
+	case E4L_INODE_BITMAP:
+		ext2fs_inode_bitmap_loc_set(fs, group, blk);
+		break;
+	default:
+		ext2fs_inode_table_loc_set(fs, group, blk);
+	}
+}
+
+/* Restores the old place of the table that was placed last. */
+static void put_table_back(struct e4l_txn *t)
+{
+	const struct placed *p = &t->placed[--t->n_placed];
+
+	set_table_loc(txn_fs(t), p->group, p->table, p->from);
+	ext2fs_group_desc_csum_set(txn_fs(t), p->group);
+}
+
+errcode_t e4l_txn_add_group(struct e4l_txn *t, dgrp_t group)
+{
+	return reserve_group(t, group);
+}
+
+errcode_t e4l_txn_place_table(struct e4l_txn *t, dgrp_t group,
+			      enum e4l_table table, blk64_t to)
+{
+	ext2_filsys fs = txn_fs(t);
+	errcode_t err = e4l_grow(&t->placed, t->n_placed, sizeof(*t->placed));
+
+	if (err)
+		return err;
+	t->placed[t->n_placed++] = (struct placed) {
+		group, table, e4l_table_loc(fs, group, table),
+	};
+	set_table_loc(fs, group, table, to);
+	err = reserve_group(t, group);
+	if (!err && table == E4L_INODE_BITMAP)
+		err = reserve_bitmap(t, &t->inode_groups, group, to);
+	if (err)
+		put_table_back(t);
+	return err;
+}
+
 /* ------------------------------------------------- bitmaps, descriptors */
 
 /*
@@ -817,6 +889,7 @@ static void txn_destroy(struct e4l_txn *t)
 	free(t->groups.v);
 	free(t->inode_groups.v);
 	free(t->moved);
+	free(t->placed);
 	ext2fs_free_mem(&t->seen);
 	free(t);
 }
@@ -829,6 +902,8 @@ void e4l_txn_abort(struct e4l_txn *t)
 		set_range(txn_fs(t), t->allocs.r[t->allocs.n], false);
 	while (t->n_moved--)
 		move_bits_back(txn_fs(t), &t->moved[t->n_moved]);
+	while (t->n_placed)
+		put_table_back(t);
 	txn_destroy(t);
 }
 
@@ -850,7 +925,17 @@ static struct txn_block *sorted_blocks(const struct e4l_txn *t)
 	return blocks;
 }
 
-errcode_t e4l_txn_commit(struct e4l_txn *t)
+static errcode_t write_blocks(struct e4l_journal *j,
+			      const struct txn_block *blocks, size_t n,
+			      bool *switched)
+{
+	if (switched)
+		return e4l_journal_switch(j, blocks, n, switched);
+	return n ? e4l_journal_commit(j, blocks, n) : 0;
+}
+
+/* Commits the transaction and, unless @switched is NULL, the size. */
+static errcode_t commit(struct e4l_txn *t, bool *switched)
 {
 	struct e4l_journal *j = t->j;
 	struct txn_block *blocks;
@@ -868,11 +953,22 @@ errcode_t e4l_txn_commit(struct e4l_txn *t)
 	err = fill_groups(t);
 	if (err)
 		j->failed = e4l_fail(j->e, err, "filling bitmaps", 0, 0);
-	else if (t->n)
-		err = e4l_journal_commit(j, blocks, t->n);
+	else
+		err = write_blocks(j, blocks, t->n, switched);
 	ext2fs_flush_icache(txn_fs(t));
 	txn_destroy(t);
 out:
 	free(blocks);
 	return err;
+}
+
+errcode_t e4l_txn_commit(struct e4l_txn *t)
+{
+	return commit(t, NULL);
+}
+
+errcode_t e4l_txn_switch(struct e4l_txn *t, bool *switched)
+{
+	*switched = false;
+	return commit(t, switched);
 }

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The arithmetic of a smaller filesystem: its groups, descriptors and inodes,
+ * the blocks that its metadata and its files take, and the smallest size.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include "own.h"
+#include "size.h"
+
+/* The fewest blocks of a last group, besides its metadata. */
+#define LAST_GROUP_BLOCKS 50
+
+static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
+{
+	blk64_t mask = EXT2FS_CLUSTER_MASK(fs);
+
+	return (blocks + mask) & ~mask;
+}
+
+/* ------------------------------------------------------------- the groups */
+
+/*
+ * Keeps backup group @group of sparse_super2 if it exists.  The backup of the
+ * last group follows the last group.
+ */
+static uint32_t kept_backup(uint32_t group, dgrp_t groups, uint32_t other)
+{
+	if (!group || group < groups)
+		return group;
+	return groups > 2 && other != groups - 1 ? groups - 1 : 0;
+}
+
+static void set_backups(const struct ext2_super_block *sb,
+			struct e4l_size *size)
+{
+	uint32_t first = sb->s_backup_bgs[0], last = sb->s_backup_bgs[1];
+
+	size->backup_bgs[0] = first < size->groups ? first : 0;
+	size->backup_bgs[1] = kept_backup(last, size->groups,
+					  size->backup_bgs[0]);
+}
+
+/*
+ * Former descriptor blocks become reserved blocks, so that the filesystem can
+ * grow to its old size again.
+ */
+static void set_descriptors(ext2_filsys fs, struct e4l_size *size)
+{
+	struct ext2_super_block *sb = fs->super;
+	uint32_t per_block = EXT2_DESC_PER_BLOCK(sb);
+	uint32_t reserved = sb->s_reserved_gdt_blocks;
+	uint32_t most = fs->blocksize / sizeof(uint32_t);
+
+	size->desc_blocks = ext2fs_div_ceil(size->groups, per_block);
+	if (ext2fs_has_feature_resize_inode(sb) && reserved) {
+		reserved += fs->desc_blocks - size->desc_blocks;
+		reserved = reserved < most ? reserved : most;
+	}
+	size->reserved_gdt = reserved;
+	size->first_meta_bg = sb->s_first_meta_bg;
+	if (ext2fs_has_feature_meta_bg(sb) &&
+	    size->first_meta_bg > size->desc_blocks)
+		size->first_meta_bg = size->desc_blocks;
+}
+
+static void set_groups(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
+{
+	const struct ext2_super_block *sb = fs->super;
+
+	size->blocks = blocks;
+	size->groups = ext2fs_div64_ceil(blocks - sb->s_first_data_block,
+					 sb->s_blocks_per_group);
+	size->inodes = size->groups * sb->s_inodes_per_group;
+	set_backups(sb, size);
+	set_descriptors(fs, size);
+}
+
+void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
+		    struct e4l_shape *shape)
+{
+	struct ext2_super_block *sb = &shape->sb;
+
+	shape->fs = *fs;
+	shape->sb = *fs->super;
+	shape->fs.super = sb;
+	shape->fs.group_desc_count = size->groups;
+	shape->fs.desc_blocks = size->desc_blocks;
+	ext2fs_blocks_count_set(sb, size->blocks);
+	sb->s_inodes_count = size->inodes;
+	sb->s_reserved_gdt_blocks = size->reserved_gdt;
+	sb->s_first_meta_bg = size->first_meta_bg;
+	sb->s_backup_bgs[0] = size->backup_bgs[0];
+	sb->s_backup_bgs[1] = size->backup_bgs[1];
+}
+
+/* The blocks that the metadata of the last group can take. */
+static blk64_t last_overhead(ext2_filsys fs, const struct e4l_size *size)
+{
+	struct e4l_own_run runs[E4L_OWN_BACKUPS];
+	struct e4l_shape shape;
+	blk64_t blocks;
+	size_t n, i;
+
+	e4l_size_shape(fs, size, &shape);
+	blocks = 2 * whole_clusters(fs, 1) +
+		 whole_clusters(fs, fs->inode_blocks_per_group);
+	n = e4l_own_backups(&shape.fs, size->groups - 1, runs);
+	for (i = 0; i < n; i++)
+		blocks += whole_clusters(fs, runs[i].len);
+	return blocks;
+}
+
+static blk64_t last_length(ext2_filsys fs, const struct e4l_size *size)
+{
+	return size->blocks - fs->super->s_first_data_block -
+	       (blk64_t)(size->groups - 1) * fs->super->s_blocks_per_group;
+}
+
+/* The fewest blocks that the last group of @size may have. */
+static blk64_t last_least(ext2_filsys fs, const struct e4l_size *size)
+{
+	blk64_t least = whole_clusters(fs, last_overhead(fs, size) +
+				       LAST_GROUP_BLOCKS);
+
+	return least < fs->super->s_blocks_per_group ? least :
+						fs->super->s_blocks_per_group;
+}
+
+/* Sets the largest valid size of at most @blocks blocks. */
+static errcode_t lay_out(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
+{
+	blk64_t first = fs->super->s_first_data_block;
+	blk64_t now = ext2fs_blocks_count(fs->super);
+
+	if (blocks > now || blocks <= first)
+		return E4L_ET_BAD_ARGUMENT;
+	if (blocks < now)
+		blocks &= ~(blk64_t)EXT2FS_CLUSTER_MASK(fs);
+	for (;;) {
+		if (blocks <= first)
+			return E4L_ET_BAD_ARGUMENT;
+		set_groups(fs, blocks, size);
+		/* the present size is valid, whoever has made it */
+		if (blocks == now || last_length(fs, size) >=
+				     last_least(fs, size))
+			return 0;
+		blocks -= last_length(fs, size);
+	}
+}
+
+/* ------------------------------------------------------------- the blocks */
+
+/* The own blocks now, those that remain, and the former minus the latter. */
+struct sets {
+	struct e4l_own now, kept, gone, new;
+};
+
+static void free_sets(struct sets *s)
+{
+	e4l_own_free(&s->now);
+	e4l_own_free(&s->kept);
+	e4l_own_free(&s->gone);
+	e4l_own_free(&s->new);
+}
+
+static errcode_t fill_sets(ext2_filsys fs, struct e4l_shape *shape,
+			   struct sets *s)
+{
+	errcode_t err = e4l_own_add(fs, 0, fs->group_desc_count, &s->now);
+
+	if (!err)
+		err = e4l_own_add(&shape->fs, 0, shape->fs.group_desc_count,
+				  &s->kept);
+	if (err)
+		return err;
+	e4l_own_sort(&s->now);
+	e4l_own_sort(&s->kept);
+	err = e4l_own_minus(&s->now, &s->kept, &s->gone);
+	if (!err)
+		err = e4l_own_minus(&s->kept, &s->now, &s->new);
+	return err;
+}
+
+/* The blocks in use, in whole clusters. */
+static blk64_t blocks_in_use(ext2_filsys fs)
+{
+	blk64_t clusters = 0, all;
+	dgrp_t g;
+
+	all = ext2fs_blocks_count(fs->super) - fs->super->s_first_data_block;
+	for (g = 0; g < fs->group_desc_count; g++)
+		clusters += ext2fs_bg_free_blocks_count(fs, g);
+	return whole_clusters(fs, all) - EXT2FS_C2B(fs, clusters);
+}
+
+/*
+ * Counts the tables of a group that lie on the wrong side of the end, with
+ * @kept whether the group is kept.
+ */
+static void count_tables(ext2_filsys fs, dgrp_t group, struct e4l_size *size)
+{
+	const struct e4l_own_run tables[] = {
+		{ ext2fs_inode_table_loc(fs, group),
+		  fs->inode_blocks_per_group },
+		{ ext2fs_block_bitmap_loc(fs, group), 1 },
+		{ ext2fs_inode_bitmap_loc(fs, group), 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		blk64_t len = whole_clusters(fs, tables[i].len);
+
+		if (group >= size->groups) {
+			if (tables[i].blk < size->blocks)
+				size->lift_blocks += len;
+			continue;
+		}
+		if (tables[i].blk + tables[i].len <= size->blocks)
+			continue;
+		size->move_blocks += len;
+		if (tables[i].blk < size->blocks &&
+		    EXT2FS_CLUSTER_RATIO(fs) == 1)
+			size->split_blocks += size->blocks - tables[i].blk;
+		if (len > size->move_longest)
+			size->move_longest = len;
+	}
+}
+
+/* Blocks that become free below the end: not the tables of removed groups. */
+static errcode_t count_late(ext2_filsys fs, const struct sets *s,
+			    struct e4l_size *size)
+{
+	struct e4l_own late = { NULL, 0 };
+	errcode_t err = 0;
+	dgrp_t g;
+
+	for (g = 0; g < size->groups && !err; g++)
+		err = e4l_own_add(fs, g, g + 1, &late);
+	if (!err) {
+		struct e4l_own left = { NULL, 0 };
+
+		e4l_own_sort(&late);
+		err = e4l_own_minus(&late, &s->kept, &left);
+		e4l_own_cut(&left, size->blocks);
+		size->late_blocks = e4l_own_count(&left);
+		e4l_own_free(&left);
+	}
+	e4l_own_free(&late);
+	return err;
+}
+
+static void set_clear(ext2_filsys fs, const struct sets *s,
+		      struct e4l_size *size)
+{
+	if (!ext2fs_has_feature_sparse_super2(fs->super) || !s->new.n)
+		return;
+	size->clear = s->new.v[0].blk;
+	size->n_clear = s->new.v[s->new.n - 1].blk +
+			s->new.v[s->new.n - 1].len - size->clear;
+}
+
+/* Counts blocks: what is above the end now is there after the shrink, too. */
+static errcode_t count(ext2_filsys fs, struct e4l_size *size)
+{
+	struct e4l_shape shape;
+	struct sets s = { .now = { NULL, 0 } };
+	blk64_t all, mmp = fs->super->s_mmp_block;
+	errcode_t err;
+	dgrp_t g;
+
+	e4l_size_shape(fs, size, &shape);
+	err = fill_sets(fs, &shape, &s);
+	for (g = 0; g < fs->group_desc_count; g++)
+		count_tables(fs, g, size);
+	if (!err)
+		err = count_late(fs, &s, size);
+	size->file_blocks = blocks_in_use(fs) - e4l_own_count(&s.now);
+	set_clear(fs, &s, size);
+	e4l_own_cut(&s.kept, size->blocks);
+	size->own_blocks = e4l_own_count(&s.kept) + size->move_blocks -
+			   size->split_blocks;
+	if (ext2fs_has_feature_mmp(fs->super) && mmp >= size->blocks)
+		size->own_blocks += whole_clusters(fs, 1);
+	free_sets(&s);
+	all = whole_clusters(fs, size->blocks - fs->super->s_first_data_block);
+	size->free_blocks = (int64_t)all - (int64_t)size->own_blocks -
+			    (int64_t)size->file_blocks;
+	return err;
+}
+
+static ext2_ino_t inodes_in_use(ext2_filsys fs)
+{
+	ext2_ino_t free_inodes = 0;
+	dgrp_t g;
+
+	for (g = 0; g < fs->group_desc_count; g++)
+		free_inodes += ext2fs_bg_free_inodes_count(fs, g);
+	return fs->super->s_inodes_count - free_inodes;
+}
+
+errcode_t e4l_size_for(struct e4l *e, blk64_t blocks, struct e4l_size *size)
+{
+	errcode_t err;
+
+	*size = (struct e4l_size) { .blocks = 0 };
+	err = lay_out(e->fs, blocks, size);
+	if (!err)
+		err = count(e->fs, size);
+	if (!err && inodes_in_use(e->fs) > size->inodes)
+		err = E4L_ET_NO_INODES;
+	return err ? e4l_fail(e, err, "computing the size", 0, blocks) : 0;
+}
+
+/* ------------------------------------------------------ the smallest size */
+
+static blk64_t end_of_groups(ext2_filsys fs, dgrp_t groups)
+{
+	blk64_t end = fs->super->s_first_data_block +
+		      (blk64_t)groups * fs->super->s_blocks_per_group;
+
+	return end < ext2fs_blocks_count(fs->super) ? end :
+	       ext2fs_blocks_count(fs->super);
+}
+
+static bool suffices(const struct e4l_size *size, blk64_t free_blocks)
+{
+	return size->free_blocks >= 0 &&
+	       (blk64_t)size->free_blocks >= free_blocks + size->late_blocks;
+}
+
+/* Sets *@size to the size with @groups groups, or tells that it is too small. */
+static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
+			    struct e4l_size *size, bool *enough)
+{
+	errcode_t err = e4l_size_for(e, end_of_groups(e->fs, groups), size);
+
+	*enough = !err && size->groups == groups &&
+		  suffices(size, free_blocks);
+	return err == ENOMEM ? err : 0;
+}
+
+/* Finds the fewest groups; free space grows with each group. */
+static errcode_t fewest_groups(struct e4l *e, blk64_t free_blocks,
+			       dgrp_t *groups)
+{
+	dgrp_t low = 1, high = e->fs->group_desc_count, mid;
+	struct e4l_size size;
+	errcode_t err;
+	bool enough;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		err = try_groups(e, mid, free_blocks, &size, &enough);
+		if (err)
+			return err;
+		if (enough)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	*groups = low;
+	return 0;
+}
+
+/* Returns the missing or, as a negative number, superfluous blocks. */
+static int64_t missing(const struct e4l_size *size, blk64_t free_blocks)
+{
+	return (int64_t)(free_blocks + size->late_blocks) - size->free_blocks;
+}
+
+/*
+ * Makes the last group of *@size shorter.  A shorter group can have more tables
+ * to move, and then needs a few blocks more.
+ */
+static errcode_t shorten(struct e4l *e, blk64_t free_blocks,
+			 struct e4l_size *size)
+{
+	const struct e4l_size full = *size;
+	blk64_t least = full.blocks - last_length(e->fs, &full) +
+			last_least(e->fs, &full), blocks;
+	int64_t more = missing(size, free_blocks);
+	errcode_t err = 0;
+
+	blocks = whole_clusters(e->fs, full.blocks + more);
+	while (!err) {
+		if (blocks < least)
+			blocks = least;
+		if (blocks >= full.blocks)
+			break;
+		err = e4l_size_for(e, blocks, size);
+		more = missing(size, free_blocks);
+		if (err || (size->groups == full.groups && more <= 0))
+			return err;
+		blocks += whole_clusters(e->fs, more > 0 ? more : 1);
+	}
+	*size = full;
+	return err;
+}
+
+errcode_t e4l_size_smallest(struct e4l *e, blk64_t free_blocks,
+			    struct e4l_size *size)
+{
+	dgrp_t groups;
+	bool enough;
+	errcode_t err = fewest_groups(e, free_blocks, &groups);
+
+	if (!err)
+		err = try_groups(e, groups, free_blocks, size, &enough);
+	if (!err && !enough)
+		return e4l_size_for(e, ext2fs_blocks_count(e->fs->super), size);
+	e4l_fail(e, 0, NULL, 0, 0);
+	return err ? err : shorten(e, free_blocks, size);
+}
