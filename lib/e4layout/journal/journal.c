@@ -263,7 +263,7 @@ errcode_t e4l_journal_flush_beside(struct e4l_journal *j)
 	return e4l_fail(j->e, err, "flushing the device", 0, 0);
 }
 
-errcode_t e4l_journal_settle(struct e4l_journal *j)
+static errcode_t flush_and_look(struct e4l_journal *j)
 {
 	errcode_t err = e4l_journal_flush(j);
 
@@ -281,7 +281,7 @@ static errcode_t mark(struct e4l_journal *j)
 	if (!err && j->has_journal)
 		err = e4l_log_forget_fast(j);
 	if (!err)
-		err = e4l_journal_settle(j);
+		err = flush_and_look(j);
 	j->marked = !err;
 	return err;
 }
@@ -303,8 +303,8 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
  * Step 4: writes @blocks, which are in disk order, to their final locations.
  * Contiguous blocks are written together.
  */
-errcode_t e4l_journal_write(struct e4l_journal *j,
-			    const struct txn_block *blocks, size_t n)
+static errcode_t write_in_place(struct e4l_journal *j,
+				const struct txn_block *blocks, size_t n)
 {
 	size_t bs = j->e->fs->blocksize, max = LOG_WRITE_BYTES / bs;
 	io_channel io = j->e->fs->io;
@@ -340,13 +340,13 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 	if (!err && j->has_journal)
 		err = e4l_log_write(j, blocks, n);
 	if (!err)
-		err = e4l_journal_settle(j);
+		err = flush_and_look(j);
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, e4l_log_start(j, j->seq));
 	if (!err && j->has_journal)
-		err = e4l_journal_settle(j);
+		err = flush_and_look(j);
 	if (!err)
-		err = e4l_journal_write(j, blocks, n);
+		err = write_in_place(j, blocks, n);
 	if (!err && !j->has_journal)
 		err = e4l_journal_flush(j);
 	return err;
@@ -370,12 +370,12 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
  */
 static errcode_t unmark(struct e4l_journal *j)
 {
-	errcode_t err = e4l_journal_settle(j);
+	errcode_t err = flush_and_look(j);
 
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, 0);
 	if (!err && j->has_journal)
-		err = e4l_journal_settle(j);
+		err = flush_and_look(j);
 	if (!err)
 		err = e4l_super_unmark(j);
 	if (!err)
@@ -399,4 +399,15 @@ errcode_t e4l_journal_close(struct e4l_journal *j)
 		err = e4l_discard_used(j);
 	journal_free(j);
 	return err;
+}
+
+errcode_t e4l_journal_settle(struct e4l_journal *j)
+{
+	return flush_and_look(j);
+}
+
+errcode_t e4l_journal_write(struct e4l_journal *j,
+			    const struct txn_block *blocks, size_t n)
+{
+	return write_in_place(j, blocks, n);
 }

@@ -28,7 +28,7 @@ struct end {
 	struct e4l_journal *j;
 	struct e4l_size size;
 	struct state old;
-	struct e4l_own now, kept, gone, new;	/* own blocks, see run_sets() */
+	struct e4l_own now, kept, gone, new;	/* own blocks: find_sets() */
 };
 
 /* ------------------------------------------------------ is the tail empty? */
@@ -575,7 +575,7 @@ errcode_t e4l_shrink_end(struct e4l *e, io_channel external,
 	return err ? err : err2;
 }
 
-/* ------------------------------------------------------------- is it possible */
+/* --------------------------------------------------------- is it possible? */
 
 /* Whether the groups of @size have the same backups as now. */
 static bool same_backups(struct e4l *e, const struct e4l_size *size)

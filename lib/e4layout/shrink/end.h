@@ -15,10 +15,10 @@ errcode_t e4l_shrink_probe(struct e4l *e, io_channel external,
 /*
  * Moves the tables of kept groups, and the double indirect block of the resize
  * inode, from above the end to free blocks below it, and tables of removed
- * groups from below the end to free blocks above it if there are any.  Each move
- * is a transaction in a session of its own.  Afterwards, describes the size
- * again.  May be repeated.  ENOSPC: a table of a kept group needs
- * size->move_longest contiguous free blocks below the end.
+ * groups from below the end to free blocks above it if there are any.  Each
+ * move is a transaction.  Then updates the backups of the group descriptors,
+ * and describes the size again.  May be repeated.  ENOSPC: a table of a kept
+ * group needs size->move_longest contiguous free blocks below the end.
  */
 errcode_t e4l_shrink_prepare(struct e4l *e, io_channel external,
 			     struct e4l_size *size);

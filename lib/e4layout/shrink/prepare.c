@@ -18,6 +18,7 @@ struct prepare {
 	ext2_filsys fs;
 	struct e4l_journal *j;
 	const struct e4l_size *size;
+	bool moved;		/* a table has moved */
 };
 
 static blk64_t table_len(ext2_filsys fs, enum e4l_table table)
@@ -122,10 +123,12 @@ static errcode_t move_table(struct prepare *p, dgrp_t group,
 	if (err)
 		return err;
 	err = move_in(p, t, group, table, blk);
-	if (!err)
-		return e4l_txn_commit(t);
-	e4l_txn_abort(t);
-	return err;
+	if (err) {
+		e4l_txn_abort(t);
+		return err;
+	}
+	p->moved = true;
+	return e4l_txn_commit(t);
 }
 
 /* Without flex_bg, the tables of a group must be in the group. */
@@ -144,8 +147,11 @@ static errcode_t move_above(struct prepare *p, dgrp_t group,
 			    enum e4l_table table)
 {
 	blk64_t end = ext2fs_blocks_count(p->fs->super);
-	errcode_t err = move_table(p, group, table, p->size->blocks, end);
+	errcode_t err;
 
+	if (!ext2fs_has_feature_flex_bg(p->fs->super))
+		return 0;
+	err = move_table(p, group, table, p->size->blocks, end);
 	if (err != ENOSPC)
 		return err;
 	e4l_fail(p->e, 0, NULL, 0, 0);
@@ -232,6 +238,11 @@ out:
 
 /* ------------------------------------------------------------------ both */
 
+static errcode_t first_of(errcode_t err, errcode_t err2)
+{
+	return err ? err : err2;
+}
+
 static errcode_t move_all(struct prepare *p)
 {
 	errcode_t err = 0;
@@ -241,20 +252,23 @@ static errcode_t move_all(struct prepare *p)
 		err = ext2fs_read_inode_bitmap(p->fs);
 	for (g = 0; g < p->fs->group_desc_count && !err; g++)
 		err = move_group(p, g);
-	return err ? err : move_resize(p);
+	if (!err)
+		err = move_resize(p);
+	/* even after an error: the backups must not point to freed blocks */
+	return p->moved && !e4l_journal_check(p->j) ?
+	       first_of(err, e4l_journal_write_backups(p->j)) : err;
 }
 
 errcode_t e4l_shrink_prepare(struct e4l *e, io_channel external,
 			     struct e4l_size *size)
 {
 	struct prepare p = { .e = e, .fs = e->fs, .size = size };
-	errcode_t err, err2;
+	errcode_t err;
 
 	err = e4l_journal_open(e, external, &p.j);
 	if (err)
 		return err;
 	err = move_all(&p);
-	err2 = e4l_journal_close(p.j);
-	err = err ? err : err2;
+	err = first_of(err, e4l_journal_close(p.j));
 	return err ? err : e4l_size_for(e, size->blocks, size);
 }

@@ -329,7 +329,7 @@ static bool suffices(const struct e4l_size *size, blk64_t free_blocks)
 	       (blk64_t)size->free_blocks >= free_blocks + size->late_blocks;
 }
 
-/* Sets *@size to the size with @groups groups, or tells that it is too small. */
+/* Sets *@size to the size with @groups groups, and *@enough if it suffices. */
 static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
 			    struct e4l_size *size, bool *enough)
 {
