@@ -143,6 +143,19 @@ const struct scenario scenarios[] = {
 	  JBD2_CSUM_V3 | JBD2_64BIT, long_trees, 0 },
 	{ "sparse-1k", 1024, 12, "-O quota -J size=1 -N 4096", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
+	{ "tail-1k", 1024, 24, "-g 256 -G 16 -J size=1,location=1500",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL, SCENARIO_TAIL },
+	{ "tail-backup-1k", 1024, 24,
+	  "-O sparse_super2,^resize_inode,^metadata_csum -g 256 "
+	  "-J size=1,location=1500",
+	  JOURNAL_INTERNAL, JBD2_64BIT, NULL, SCENARIO_TAIL },
+	{ "tail-backup-csum-1k", 1024, 24,
+	  "-O sparse_super2,^resize_inode,quota -g 256 "
+	  "-J size=1,location=1500",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL, SCENARIO_TAIL },
+	{ "tail-meta_bg-1k", 1024, 24,
+	  "-O meta_bg,^resize_inode -g 256 -J size=1,location=1500",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL, SCENARIO_TAIL },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 

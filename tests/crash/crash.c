@@ -15,7 +15,7 @@ static const char usage[] =
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
 	"               room, room_steps, free, free_steps, together, together_steps,\n"
 	"               discard, tunables, change, compact, inodes,\n"
-	"               exchange or all\n"
+	"               exchange, shrink or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -x SCENARIO  not this one\n"
 	"  -p NUMBER    only one in so many scenarios; the first depends on the\n"
@@ -40,22 +40,24 @@ static const struct op_row {
 	bool no_undo;			/* run without an undo file */
 	/* changes inode numbers in files of this recipe */
 	const char *renumbers;
+	bool resizes;
 } operations[] = {
-	{ "relocate", op_relocate, false, false, false, NULL },
-	{ "repack", op_repack, false, true, false, NULL },
-	{ "steps", op_steps, false, true, false, NULL },
-	{ "parts", op_parts, false, true, false, NULL },
-	{ "free", op_free, false, true, false, NULL },
-	{ "free_steps", op_free_steps, false, true, false, NULL },
-	{ "together", op_together, false, true, false, NULL },
-	{ "together_steps", op_together_steps, false, true, false, NULL },
-	{ "discard", op_discard, false, true, true, NULL },
-	{ "tunables", op_tunables, true, false, false, NULL },
-	{ "change", op_change, true, false, false, NULL },
-	{ "compact", op_compact, true, false, false, NULL },
-	{ "inodes", op_inodes, false, false, false, inodes_recipe },
-	{ "exchange", op_exchange, false, false, false, exchange_recipe },
-	{ "all", op_all, true, false, false, all_recipe },
+	{ "relocate", op_relocate, false, false, false, NULL, false },
+	{ "repack", op_repack, false, true, false, NULL, false },
+	{ "steps", op_steps, false, true, false, NULL, false },
+	{ "parts", op_parts, false, true, false, NULL, false },
+	{ "free", op_free, false, true, false, NULL, false },
+	{ "free_steps", op_free_steps, false, true, false, NULL, false },
+	{ "together", op_together, false, true, false, NULL, false },
+	{ "together_steps", op_together_steps, false, true, false, NULL, false },
+	{ "discard", op_discard, false, true, true, NULL, false },
+	{ "tunables", op_tunables, true, false, false, NULL, false },
+	{ "change", op_change, true, false, false, NULL, false },
+	{ "compact", op_compact, true, false, false, NULL, false },
+	{ "inodes", op_inodes, false, false, false, inodes_recipe, false },
+	{ "exchange", op_exchange, false, false, false, exchange_recipe, false },
+	{ "all", op_all, true, false, false, all_recipe, false },
+	{ "shrink", op_shrink, false, true, false, NULL, true },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -179,6 +181,7 @@ static struct world bench_world(const struct bench *b, bool undo)
 	struct world w = {
 		.n_dev = b->n_dev, .undo = undo,
 		.mmp = b->sc->flags & SCENARIO_MMP, .by_name = b->renumbers,
+		.resizes = b->resizes,
 	};
 
 	memcpy(w.path, b->path, sizeof(w.path));
@@ -381,6 +384,7 @@ static size_t run_scenario(const struct scenario *sc, char **kinds,
 	bench_make(&b, sc, set->op->renumbers);
 	b.changes_content = set->op->changes_content;
 	b.renumbers = set->op->renumbers;
+	b.resizes = set->op->resizes;
 	record_all(&b, &r, set);
 	for (; *kinds; kinds++)
 		lost += test_kind(&b, &r, *kinds, set);
@@ -396,7 +400,9 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 	if ((set->only && strcmp(set->only, sc->name)) ||
 	    (set->except && !strcmp(set->except, sc->name)))
 		return false;
-	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs && !set->op->renumbers))
+	if ((set->how.mount && sc->flags & ~SCENARIO_TAIL) || (sc->recipe && !set->op->repairs && !set->op->renumbers))
+		return false;
+	if (sc->flags & SCENARIO_TAIL && !set->op->resizes)
 		return false;
 	if (set->op->no_undo && sc->flags & SCENARIO_UNDO)
 		return false;

@@ -30,6 +30,7 @@ enum journal_kind {
 enum {
 	SCENARIO_UNDO = 1,	/* with an undo file */
 	SCENARIO_MMP = 2,	/* with multiple mount protection */
+	SCENARIO_TAIL = 4,	/* without files at the end: for shrinking */
 };
 
 struct scenario {
@@ -55,6 +56,7 @@ struct bench {
 	int n_dev;
 	bool changes_content; /* the operation changes contents intentionally */
 	bool renumbers;	/* files are identified by their names */
+	bool resizes;	/* the operation changes the size */
 	uint8_t *base[TAP_DEVICES];	/* initial contents */
 	size_t size[TAP_DEVICES];
 };
@@ -155,6 +157,9 @@ extern const char inodes_recipe[], exchange_recipe[];
 errcode_t op_all(struct op_env *env);
 extern const char all_recipe[];
 
+/* Moves the end of the filesystem, and no file. */
+errcode_t op_shrink(struct op_env *env);
+
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);
 
@@ -192,6 +197,11 @@ struct world {
 	/* let the running kernel replay the journal, instead of e2fsck */
 	bool mount;
 	bool by_name;		/* see digest_fs() */
+	/*
+	 * e2fsck may have to correct bitmaps if it replays a log that
+	 * needs_recovery does not announce: see journal/switch.c
+	 */
+	bool resizes;
 };
 
 /*

@@ -264,6 +264,7 @@ errcode_t digest_fs(const char *path, bool by_name, struct digest *d)
 	if (!err)
 		err = digest_all(&w, inode, d);
 	free(w.names);
+	d->layout += mix(ext2fs_blocks_count(w.fs->super), 3);
 	ext2fs_free(w.fs);
 	free(w.buf);
 	free(inode);

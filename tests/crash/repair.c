@@ -13,6 +13,9 @@
 
 extern char **environ;
 
+/* e2fsck says so of a log that needs_recovery does not announce. */
+#define UNANNOUNCED "flag is clear, but journal has data"
+
 static char output[1 << 16], complaint[1 << 17];
 
 /* Runs a program, keeps its output in output[], and returns its exit status. */
@@ -99,9 +102,15 @@ static const char *run_e2fsck(const struct world *w, char *how)
 	int code;
 
 	code = run_on(w, w->n_dev > 1 && !w->undo ? external : plain);
+	/* the manual repair that switch.c and the manual page describe */
+	if (w->resizes && code == 4 && !strcmp(how, "-p") &&
+	    strstr(output, UNANNOUNCED))
+		return run_e2fsck(w, "-fy");
 	if (code != 0 && code != 1)
 		return complain("e2fsck failed", output);
 	strcpy(whole, output);
+	if (w->resizes && !strcmp(how, "-fy") && strstr(output, UNANNOUNCED))
+		return run_e2fsck(w, "-fn");
 	for (line = output; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)

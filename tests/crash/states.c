@@ -141,6 +141,7 @@ static void machine_open(struct machine *m, const struct bench *b,
 	m->w.undo = undo;
 	m->w.mmp = b->sc->flags & SCENARIO_MMP;
 	m->w.by_name = b->renumbers;
+	m->w.resizes = b->resizes;
 	m->w.n_dev = m->w.undo ? TAP_DEVICES : b->n_dev;
 	for (i = 0; i < m->w.n_dev; i++)
 		device_open(m, i);
