@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sizes of smaller filesystems, and a new end, in feature sets of mke2fs. */
+#include "config.h"
+#include <string.h>
+#include <unistd.h>
+#include "e4layout/shrink/end.h"
+#include "e4layout/shrink/own.h"
+#include "e4layout/shrink/place.h"
+#include "unit.h"
+
+struct image {
+	char path[40];
+	ext2_filsys fs;
+	struct e4l *e;
+};
+
+/* All have their files, and a journal if any, in the first 12 MB. */
+static const char *const options[] = {
+	"-b 1024",
+	"-b 1024 -O ^flex_bg,^resize_inode",
+	"-b 1024 -O ^has_journal,^metadata_csum,uninit_bg",
+	"-b 1024 -O ^64bit,^metadata_csum,^uninit_bg",
+	"-b 1024 -O sparse_super2,^resize_inode",
+	"-b 1024 -O sparse_super2 -g 512 -G 8",
+	"-b 1024 -O ^sparse_super,^resize_inode -g 2048",
+	"-b 1024 -O meta_bg,^resize_inode -g 512",
+	"-b 1024 -O meta_bg,^resize_inode,^flex_bg -g 512",
+	"-b 1024 -O bigalloc -C 4096 -g 2048",
+	"-b 1024 -O bigalloc,^resize_inode -C 8192",
+	"-b 1024 -g 256 -G 64",
+	"-b 4096 -g 256",
+	"-b 4096 -O quota",
+	"-b 2048 -E stride=32",
+	"-b 2048 -E stride=32 -O ^flex_bg -g 2048",
+};
+#define N_OPTIONS ((int)(sizeof(options) / sizeof(*options)))
+
+static void image_open(struct image *img)
+{
+	ck_assert_int_eq(ext2fs_open(img->path, EXT2_FLAG_64BITS |
+				     EXT2_FLAG_RW, 0, 0, unix_io_manager,
+				     &img->fs), 0);
+	ck_assert_int_eq(e4l_new(img->fs, &img->e), 0);
+	ck_assert_int_eq(ext2fs_read_bitmaps(img->fs), 0);
+}
+
+static void image_make(struct image *img, const char *how)
+{
+	char cmd[300];
+	const char *log = strstr(how, "^has_journal") ? "" :
+			  strstr(how, "-b 1024") ? "-J size=4,location=4100" :
+			  "-J size=4,location=1300";
+
+	strcpy(img->path, "/tmp/e4l-size-XXXXXX");
+	close(mkstemp(img->path));
+	snprintf(cmd, sizeof(cmd), "mke2fs -q -F -t ext4 -E nodiscard %s %s %s "
+		 "48M >/dev/null 2>&1", log, how, img->path);
+	ck_assert_msg(system(cmd) == 0, "%s", cmd);
+	image_open(img);
+}
+
+static void image_close(struct image *img)
+{
+	e4l_free(img->e);
+	io_channel_flush(img->fs->io);
+	ext2fs_free(img->fs);
+}
+
+static void image_remove(struct image *img)
+{
+	image_close(img);
+	unlink(img->path);
+}
+
+/* ------------------------------------------------------------------- sets */
+
+static void add(struct e4l_own *own, struct e4l_own_run *v, size_t n)
+{
+	own->v = malloc(n * sizeof(*v));
+	CHECK(own->v);
+	memcpy(own->v, v, n * sizeof(*v));
+	own->n = n;
+	e4l_own_sort(own);
+}
+
+START_TEST(sets)
+{
+	struct e4l_own_run v[] = { { 50, 10 }, { 10, 5 }, { 15, 5 }, { 12, 2 },
+				   { 70, 1 } };
+	struct e4l_own_run w[] = { { 0, 11 }, { 13, 1 }, { 55, 20 } };
+	struct e4l_own a, b, diff = { NULL, 0 };
+
+	add(&a, v, 5);
+	add(&b, w, 3);
+	ck_assert_uint_eq(a.n, 3);
+	ck_assert_uint_eq(e4l_own_count(&a), 21);
+	ck_assert_int_eq(e4l_own_minus(&a, &b, &diff), 0);
+	ck_assert_uint_eq(diff.n, 3);
+	ck_assert_uint_eq(diff.v[0].blk, 11);
+	ck_assert_uint_eq(diff.v[0].len, 2);
+	ck_assert_uint_eq(diff.v[1].blk, 14);
+	ck_assert_uint_eq(diff.v[1].len, 6);
+	ck_assert_uint_eq(diff.v[2].blk, 50);
+	ck_assert_uint_eq(diff.v[2].len, 5);
+	CHECK(e4l_own_meets(&a, 0, 11) && !e4l_own_meets(&a, 0, 10));
+	CHECK(e4l_own_meets(&a, 59, 1) && !e4l_own_meets(&a, 60, 10));
+	e4l_own_cut(&a, 52);
+	ck_assert_uint_eq(e4l_own_count(&a), 12);
+	e4l_own_free(&a);
+	e4l_own_free(&b);
+	e4l_own_free(&diff);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ sizes */
+
+static void check_size(ext2_filsys fs, const struct e4l_size *size)
+{
+	struct ext2_super_block *sb = fs->super;
+	blk64_t all = size->blocks - sb->s_first_data_block;
+	blk64_t mask = EXT2FS_CLUSTER_MASK(fs);
+
+	CHECK(!(size->blocks & mask));
+	CHECK(size->groups == (all - 1) / sb->s_blocks_per_group + 1);
+	CHECK(size->inodes == size->groups * sb->s_inodes_per_group);
+	CHECK((int64_t)(size->own_blocks + size->file_blocks) +
+	      size->free_blocks == (int64_t)all);
+	CHECK(size->backup_bgs[0] < size->groups);
+	CHECK(size->backup_bgs[1] < size->groups);
+}
+
+START_TEST(present_size)
+{
+	struct image img;
+	struct e4l_size size;
+	blk64_t now;
+
+	image_make(&img, options[_i]);
+	now = ext2fs_blocks_count(img.fs->super);
+	ck_assert_int_eq(e4l_size_for(img.e, now, &size), 0);
+	ck_assert_uint_eq(size.blocks, now);
+	ck_assert_uint_eq(size.free_blocks,
+			  ext2fs_free_blocks_count(img.fs->super));
+	ck_assert_uint_eq(size.late_blocks, 0);
+	ck_assert_uint_eq(size.lift_blocks, 0);
+	ck_assert_uint_eq(size.move_blocks, 0);
+	ck_assert_int_eq(e4l_size_for(img.e, now + 1, &size),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_size_for(img.e, 40, &size), E4L_ET_BAD_ARGUMENT);
+	image_remove(&img);
+}
+END_TEST
+
+/* No smaller size has space for all blocks. */
+START_TEST(smallest)
+{
+	const blk64_t wanted[] = { 0, 1, 700 };
+	struct e4l_size size, less;
+	struct image img;
+	blk64_t blk;
+	size_t i;
+
+	image_make(&img, options[_i]);
+	for (i = 0; i < 3; i++) {
+		ck_assert_int_eq(e4l_size_smallest(img.e, wanted[i], &size), 0);
+		check_size(img.fs, &size);
+		CHECK(size.free_blocks >= (int64_t)(wanted[i] +
+						    size.late_blocks));
+		for (blk = size.blocks - 1; blk > size.blocks / 2; blk--) {
+			if (e4l_size_for(img.e, blk, &less))
+				break;
+			check_size(img.fs, &less);
+			CHECK(less.free_blocks < (int64_t)(wanted[i] +
+							   less.late_blocks));
+		}
+	}
+	image_remove(&img);
+}
+END_TEST
+
+/* A filesystem that is too full stays as it is. */
+START_TEST(nothing_to_gain)
+{
+	struct e4l_size size;
+	struct image img;
+	blk64_t now;
+
+	image_make(&img, options[_i]);
+	now = ext2fs_blocks_count(img.fs->super);
+	ck_assert_int_eq(e4l_size_smallest(img.e, now, &size), 0);
+	ck_assert_uint_eq(size.blocks, now);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(inodes)
+{
+	struct e4l_size size;
+	struct image img;
+	dgrp_t g;
+
+	image_make(&img, "-b 1024 -g 2048");
+	/* as if the groups were full */
+	for (g = 0; g < 10; g++)
+		ext2fs_bg_free_inodes_count_set(img.fs, g, 0);
+	ck_assert_int_eq(e4l_size_for(img.e, 1 + 9 * 2048, &size),
+			 E4L_ET_NO_INODES);
+	ck_assert_int_eq(e4l_size_for(img.e, 1 + 10 * 2048, &size), 0);
+	ck_assert_int_eq(e4l_size_smallest(img.e, 0, &size), 0);
+	ck_assert_uint_eq(size.groups, 10);
+	image_remove(&img);
+}
+END_TEST
+
+/* ----------------------------------------------------------------- places */
+
+START_TEST(places)
+{
+	struct e4l_size size = { .clear = 20010, .n_clear = 10 };
+	struct image img;
+	blk64_t blk;
+
+	image_make(&img, "-b 1024 -O ^has_journal");
+	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20000, 20030, 10, &blk),
+			 0);
+	ck_assert_uint_eq(blk, 20000);
+	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20001, 20030, 10, &blk),
+			 0);
+	ck_assert_uint_eq(blk, 20020);
+	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20001, 20029, 10, &blk),
+			 ENOSPC);
+	ext2fs_mark_block_bitmap2(img.fs->block_map, 20025);
+	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20015, 20099, 6, &blk),
+			 0);
+	ck_assert_uint_eq(blk, 20026);
+	image_remove(&img);
+}
+END_TEST
+
+/* -------------------------------------------------------------------- end */
+
+START_TEST(end)
+{
+	struct e4l_size size;
+	struct image img;
+	blk64_t blocks;
+	int blocksize;
+
+	image_make(&img, options[_i]);
+	blocksize = img.fs->blocksize;
+	blocks = 20000000 / blocksize;
+	ck_assert_int_eq(e4l_size_for(img.e, blocks, &size), 0);
+	ck_assert_int_eq(e4l_shrink_probe(img.e, NULL, &size), 0);
+	ck_assert_int_eq(e4l_shrink_prepare(img.e, NULL, &size), 0);
+	ck_assert_uint_eq(size.move_blocks, 0);
+	ck_assert_uint_eq(size.lift_blocks, 0);
+	ck_assert_int_eq(e4l_shrink_end(img.e, NULL, &size), 0);
+	ck_assert_uint_eq(ext2fs_blocks_count(img.fs->super), size.blocks);
+	ck_assert_int_eq(ext2fs_free_blocks_count(img.fs->super),
+			 size.free_blocks);
+	image_close(&img);
+	CHECK(!truncate(img.path, size.blocks * blocksize));
+	CHECK(is_sound(img.path));
+	image_open(&img);
+	ck_assert_uint_eq(ext2fs_blocks_count(img.fs->super), size.blocks);
+	image_remove(&img);
+}
+END_TEST
+
+/* The end refuses to pass used blocks and inodes, and changes nothing. */
+START_TEST(occupied)
+{
+	struct e4l_size size;
+	struct image img;
+	ext2_ino_t ino;
+
+	image_make(&img, "-b 1024 -g 2048");
+	ck_assert_int_eq(e4l_size_for(img.e, 20000, &size), 0);
+	ck_assert_int_eq(e4l_shrink_prepare(img.e, NULL, &size), 0);
+	ext2fs_mark_block_bitmap2(img.fs->block_map, 30000);
+	ck_assert_int_eq(e4l_shrink_end(img.e, NULL, &size),
+			 E4L_ET_BLOCK_IN_USE);
+	ck_assert_uint_eq(e4l_detail(img.e)->blk, 30000);
+	ext2fs_unmark_block_bitmap2(img.fs->block_map, 30000);
+	ino = size.inodes + 1;
+	ext2fs_mark_inode_bitmap2(img.fs->inode_map, ino);
+	ck_assert_int_eq(e4l_shrink_end(img.e, NULL, &size), E4L_ET_NO_INODES);
+	ck_assert_uint_eq(e4l_detail(img.e)->ino, ino);
+	image_close(&img);
+	CHECK(is_sound(img.path));
+	unlink(img.path);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+	Suite *suite = suite_create("size");
+	TCase *tc = tcase_create("size");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, sets);
+	tcase_add_loop_test(tc, present_size, 0, N_OPTIONS);
+	tcase_add_loop_test(tc, smallest, 0, N_OPTIONS);
+	tcase_add_loop_test(tc, nothing_to_gain, 0, N_OPTIONS);
+	tcase_add_test(tc, inodes);
+	tcase_add_test(tc, places);
+	tcase_add_loop_test(tc, end, 0, N_OPTIONS);
+	tcase_add_test(tc, occupied);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
+
+int main(void)
+{
+	return unit_main(make_suite());
+}
