@@ -51,6 +51,12 @@ extern "C" {
  */
 #define E4L_REPACK_CHANGING	0x0800
 
+/*
+ * After all other parts, makes the filesystem smaller: see shrink_blocks.  Cannot
+ * be combined with E4L_REPACK_NO_MOVE, E4L_REPACK_CHANGING, @only and @exclude.
+ */
+#define E4L_REPACK_SHRINK	0x1000
+
 #define E4L_NO_LIMIT	UINT64_MAX
 
 /* The work of e4l_repack().  The inode bitmaps and the channel are borrowed. */
@@ -74,7 +80,13 @@ struct e4l_repack_what {
 	 * opened the device, or if the journal is not external.
 	 */
 	io_channel journal;
-	uint64_t reserved[8];
+	/*
+	 * With E4L_REPACK_SHRINK: the new number of blocks, which is rounded
+	 * down if the last group would be too short; 0: the smallest size that
+	 * has @shrink_free_blocks free blocks.
+	 */
+	uint64_t shrink_blocks, shrink_free_blocks;
+	uint64_t reserved[6];
 };
 
 /*
@@ -241,6 +253,16 @@ struct e4l_skips {
 	uint64_t count, saved;
 };
 
+/* The result of E4L_REPACK_SHRINK: planned, and after the run achieved. */
+struct e4l_shrink_result {
+	uint64_t old_blocks, new_blocks;	/* size of the filesystem */
+	/* the smallest possible size; 0: not searched */
+	uint64_t smallest_blocks;
+	uint64_t free_blocks;	/* free blocks of the smaller filesystem */
+	uint32_t old_inodes, new_inodes;
+	uint64_t renumbered;	/* inodes that get new numbers */
+};
+
 struct e4l_repack_result {
 	/* Until the run ends, @after is the planned layout. */
 	struct e4l_layout before, after;
@@ -273,7 +295,8 @@ struct e4l_repack_result {
 	 * because of an error, and the errno of the last error.
 	 */
 	uint64_t files_failed, failure;
-	uint64_t reserved[8];
+	struct e4l_shrink_result shrink;
+	uint64_t reserved[2];
 };
 
 /* Each callback gets @priv and may be NULL. */
@@ -334,6 +357,15 @@ struct e4l_repack_callbacks {
  * structure ends the run.  Contents, sizes, times, owners and attributes of
  * files do not change.  Short unwritten ranges are zeroed as @limits permits.
  * @limits and @callbacks may be NULL.
+ *
+ * With E4L_REPACK_SHRINK, the run then moves everything that lies beyond the new
+ * end, renumbers the inodes beyond the last kept group, and then makes the
+ * filesystem smaller.  The whole run is simulated in memory first, and the result
+ * is checked, so that a lack of space is known before anything is written.  @e
+ * then has the new size; the caller closes the filesystem and may truncate the
+ * image.  Errors: E4L_ET_SHRINK_SIZE: the filesystem cannot have shrink_blocks
+ * blocks; @result->shrink has the smallest size; E4L_ET_SHRINK_PINNED,
+ * E4L_ET_SHRINK_NUMBER: the detail has the inode.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

@@ -15,7 +15,7 @@ static const char usage[] =
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
 	"               room, room_steps, free, free_steps, together, together_steps,\n"
 	"               discard, tunables, change, compact, inodes,\n"
-	"               exchange, shrink or all\n"
+	"               exchange, shrink, shrink_files or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -x SCENARIO  not this one\n"
 	"  -p NUMBER    only one in so many scenarios; the first depends on the\n"
@@ -58,6 +58,8 @@ static const struct op_row {
 	{ "exchange", op_exchange, false, false, false, exchange_recipe, false },
 	{ "all", op_all, true, false, false, all_recipe, false },
 	{ "shrink", op_shrink, false, true, false, NULL, true },
+	{ "shrink_files", op_shrink_files, false, false, false, shrink_recipe,
+	  true },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -400,7 +402,8 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 	if ((set->only && strcmp(set->only, sc->name)) ||
 	    (set->except && !strcmp(set->except, sc->name)))
 		return false;
-	if ((set->how.mount && sc->flags & ~SCENARIO_TAIL) || (sc->recipe && !set->op->repairs && !set->op->renumbers))
+	if ((set->how.mount && sc->flags & ~SCENARIO_TAIL) || (sc->recipe && !set->op->repairs &&
+	     (!set->op->renumbers || set->op->resizes)))
 		return false;
 	if (sc->flags & SCENARIO_TAIL && !set->op->resizes)
 		return false;

@@ -159,6 +159,9 @@ extern const char all_recipe[];
 
 /* Moves the end of the filesystem, and no file. */
 errcode_t op_shrink(struct op_env *env);
+/* Makes the filesystem with the files of @shrink_recipe as small as possible. */
+errcode_t op_shrink_files(struct op_env *env);
+extern const char shrink_recipe[];
 
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);

@@ -62,6 +62,9 @@ static bool is_usual(const char *line)
 		 */
 		"Free blocks count wrong (", "Free inodes count wrong (",
 		"Fix? yes",
+		/* while the journal is being moved */
+		"Backing up journal inode block information.",
+		"Inode 8 extent tree (at level 1) could be narrower.",
 	};
 	size_t i;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Moves the end of the filesystem to the last block and inode that a file has,
- * and no file.
+ * op_shrink() moves the end of the filesystem to the last block and inode that a
+ * file has, and no file.  op_shrink_files() makes the filesystem as small as
+ * possible.
  */
 #include "config.h"
 #include "e4layout/shrink/end.h"
@@ -72,6 +73,44 @@ errcode_t op_shrink(struct op_env *env)
 		return err;
 	env->mark(env->priv);
 	err = e4l_shrink_end(env->e, env->external, &size);
+	if (!err)
+		env->mark(env->priv);
+	return err;
+}
+
+/* Files, directories and attributes at the end of the filesystem. */
+const char shrink_recipe[] =
+	"file /early size 20K\n"
+	"xattr /early user.block size 600\n"
+	"tree /t dirs 3 files 5 size 1K-3K\n"
+	"link /t/d0/f0 /t/d1/linked\n"
+	"many /late count 30 size 3K\n"
+	"xattr /late/f1 user.block size 600\n"
+	"scatter /apart frags 20 blocks 2 gap 1\n"
+	"file /large size 400K\n"
+	"delete /early\n";
+
+static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
+{
+	struct op_env *env = priv;
+
+	(void)done, (void)total;
+	if (writing)
+		env->mark(env->priv);
+}
+
+errcode_t op_shrink_files(struct op_env *env)
+{
+	const struct e4l_repack_what what = {
+		.flags = E4L_REPACK_SHRINK, .journal = env->external,
+	};
+	const struct e4l_repack_callbacks callbacks = {
+		.progress = progress, .priv = env,
+	};
+	struct e4l_repack_result result;
+	errcode_t err;
+
+	err = e4l_repack(env->e, &what, NULL, &callbacks, &result);
 	if (!err)
 		env->mark(env->priv);
 	return err;

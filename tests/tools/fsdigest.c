@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsdigest [-enz] IMAGE: prints a line for each used inode, with everything
+ * fsdigest [-emnz] IMAGE: prints a line for each used inode, with everything
  * that a repack must not change:
  *
  *	inode mode uid gid links size flags generation times
@@ -20,6 +20,9 @@
  * -e: the content of a directory is the set of its entries, in any order and in
  * any blocks; its size and its index are ignored.
  *
+ * -m: the place of an attribute block and the maps of block-mapped files do not
+ * count.
+ *
  * -n: a line identifies an inode by its first name instead of its number, and
  * directory entries refer to inodes by name; each name has a line of its own.
  *
@@ -37,6 +40,7 @@
 #include <ext2fs/ext2fs.h>
 
 #define PIECE_BYTES (1u << 20)
+#define XATTR_SUM_AT 16		/* h_checksum in an attribute block */
 
 /*
  * Runs of logical blocks.  Contiguous runs are joined, so that the digest does
@@ -50,6 +54,7 @@ struct runs {
 struct file {
 	ext2_filsys fs;
 	bool zeroed, entries;		/* options -z, -e */
+	bool moved;			/* option -m */
 	bool names;			/* option -n */
 	char **name;			/* name of each inode; NULL: none */
 	ext2_ino_t dir;			/* directory that is being read */
@@ -233,7 +238,13 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 		copy->inode.i_size = copy->inode.i_size_high = 0;
 		copy->inode.i_flags &= ~EXT2_INDEX_FL;
 	}
-	if (f->inode->i_flags & EXT4_EXTENTS_FL)
+	if (f->moved) {
+		copy->inode.i_file_acl = !!copy->inode.i_file_acl;
+		copy->inode.osd2.linux2.l_i_file_acl_high = 0;
+	}
+	if (f->inode->i_flags & EXT4_EXTENTS_FL ||
+	    (f->moved && ext2fs_inode_has_valid_blocks2(f->fs,
+						(void *)f->inode)))
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
 	/* an inline directory's entries contain inode numbers */
 	if (f->names && LINUX_S_ISDIR(f->inode->i_mode) &&
@@ -254,6 +265,9 @@ static uint64_t digest_xattr(struct file *f, ext2_ino_t ino)
 		return 0;
 	check(io_channel_read_blk64(f->fs->io, blk, 1, f->buf),
 	      "reading the attributes of inode", ino);
+	/* the checksum covers the block number */
+	if (f->moved)
+		memset(f->buf + XATTR_SUM_AT, 0, sizeof(uint32_t));
 	return mix_bytes(1, f->buf, f->fs->blocksize);
 }
 
@@ -396,7 +410,8 @@ int main(int argc, char **argv)
 	uint8_t *inode;
 	int c;
 
-	while ((c = getopt(argc, argv, "enz")) != -1) {
+	while ((c = getopt(argc, argv, "emnz")) != -1) {
+		f.moved |= c == 'm';
 		f.zeroed |= c == 'z';
 		f.entries |= c == 'e' || c == 'n';
 		f.names |= c == 'n';
@@ -404,7 +419,7 @@ int main(int argc, char **argv)
 			optind = argc;
 	}
 	if (optind != argc - 1)
-		errx(2, "usage: fsdigest [-enz] IMAGE");
+		errx(2, "usage: fsdigest [-emnz] IMAGE");
 	initialize_ext2_error_table();
 	check(ext2fs_open(argv[optind], EXT2_FLAG_64BITS, 0, 0,
 			  unix_io_manager, &f.fs), "opening image", 0);

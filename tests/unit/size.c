@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/shrink/end.h"
+#include "e4layout/shrink/log.h"
 #include "e4layout/shrink/own.h"
 #include "e4layout/shrink/place.h"
 #include "unit.h"
@@ -44,12 +45,10 @@ static void image_open(struct image *img)
 	ck_assert_int_eq(ext2fs_read_bitmaps(img->fs), 0);
 }
 
-static void image_make(struct image *img, const char *how)
+/* @log: options of the journal */
+static void image_make_log(struct image *img, const char *how, const char *log)
 {
 	char cmd[300];
-	const char *log = strstr(how, "^has_journal") ? "" :
-			  strstr(how, "-b 1024") ? "-J size=4,location=4100" :
-			  "-J size=4,location=1300";
 
 	strcpy(img->path, "/tmp/e4l-size-XXXXXX");
 	close(mkstemp(img->path));
@@ -57,6 +56,13 @@ static void image_make(struct image *img, const char *how)
 		 "48M >/dev/null 2>&1", log, how, img->path);
 	ck_assert_msg(system(cmd) == 0, "%s", cmd);
 	image_open(img);
+}
+
+static void image_make(struct image *img, const char *how)
+{
+	image_make_log(img, how, strstr(how, "^has_journal") ? "" :
+		       strstr(how, "-b 1024") ? "-J size=4,location=4100" :
+		       "-J size=4,location=1300");
 }
 
 static void image_close(struct image *img)
@@ -267,6 +273,52 @@ START_TEST(end)
 }
 END_TEST
 
+/* Moves the end to 20 MB, and the journal from the middle to below the end. */
+static errcode_t move_log(struct image *img, const char *how, const char *log)
+{
+	struct e4l_size size;
+	uint64_t lacking = 0;
+	errcode_t err;
+
+	image_make_log(img, how, log);
+	ck_assert_int_eq(e4l_size_for(img->e, 20000000 / img->fs->blocksize,
+				      &size), 0);
+	ck_assert_int_eq(e4l_shrink_prepare(img->e, NULL, &size), 0);
+	err = e4l_shrink_move_log(img->e, NULL, &size, &lacking);
+	CHECK(!!lacking == (err == ENOSPC));
+	if (!err)
+		ck_assert_int_eq(e4l_shrink_end(img->e, NULL, &size), 0);
+	return err;
+}
+
+START_TEST(journal)
+{
+	struct image img;
+
+	if (strstr(options[_i], "^has_journal"))
+		return;
+	ck_assert_int_eq(move_log(&img, options[_i],
+				  strstr(options[_i], "-b 1024") ?
+				  "-J size=1,location=26000" : ""), 0);
+	image_close(&img);
+	CHECK(is_sound(img.path));
+	unlink(img.path);
+}
+END_TEST
+
+START_TEST(pinned_journal)
+{
+	struct image img;
+
+	ck_assert_int_eq(move_log(&img, "-b 1024 -O ^extent,^64bit",
+				  "-J size=18"),
+			 E4L_ET_SHRINK_PINNED);
+	image_close(&img);
+	CHECK(is_sound(img.path));
+	unlink(img.path);
+}
+END_TEST
+
 /* The end refuses to pass used blocks and inodes, and changes nothing. */
 START_TEST(occupied)
 {
@@ -305,6 +357,8 @@ static Suite *make_suite(void)
 	tcase_add_test(tc, inodes);
 	tcase_add_test(tc, places);
 	tcase_add_loop_test(tc, end, 0, N_OPTIONS);
+	tcase_add_loop_test(tc, journal, 0, N_OPTIONS);
+	tcase_add_test(tc, pinned_journal);
 	tcase_add_test(tc, occupied);
 	suite_add_tcase(suite, tc);
 	return suite;

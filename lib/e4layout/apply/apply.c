@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <e4layout/model.h>
 #include "apply.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/extent_tree_build.h"
@@ -184,12 +185,37 @@ static errcode_t exchange_blocks(struct e4l_apply *a,
 	return err;
 }
 
+/*
+ * Sets *@needed to whether the content of the file must be copied: an overlay
+ * does not need the content of regular files.
+ */
+static errcode_t needs_data(struct e4l_apply *a, ext2_ino_t ino, bool *needed)
+{
+	struct ext2_inode_large *inode;
+	errcode_t err;
+
+	*needed = true;
+	if (!a->e->over)
+		return 0;
+	inode = calloc(1, EXT2_INODE_SIZE(a->e->fs->super) + sizeof(*inode));
+	if (!inode)
+		return ENOMEM;
+	err = e4l_txn_read_inode(a->txn, ino, inode);
+	*needed = !e4l_is_file(a->e->fs, ino) || !e4l_apply_is_opaque(inode);
+	free(inode);
+	return err;
+}
+
 static errcode_t note_data(struct e4l_apply *a,
 			   const struct e4l_step *step)
 {
 	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
-	errcode_t err = 0;
+	bool needed;
+	errcode_t err = needs_data(a, step->ino, &needed);
 	size_t i;
+
+	if (err || !needed)
+		return err;
 
 	for (; m < end && !err; m++)
 		if (m->copy)

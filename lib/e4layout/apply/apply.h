@@ -54,6 +54,16 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);
 
 /*
+ * Whether no other metadata depend on the content of @inode: a regular file, and
+ * no EA inode.  On an overlay, such content is neither copied nor zeroed.
+ */
+static inline bool e4l_apply_is_opaque(const struct ext2_inode_large *inode)
+{
+	return LINUX_S_ISREG(inode->i_mode) &&
+	       !(inode->i_flags & EXT4_EA_INODE_FL);
+}
+
+/*
  * Adds @step to the running transaction, or to a new transaction.  The caller
  * must call e4l_apply_make_room() for @step first.  After an error, only
  * e4l_apply_close() may be called.

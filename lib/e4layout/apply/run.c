@@ -8,7 +8,7 @@
 		     E4L_REPACK_NO_MOVE | E4L_REPACK_MOVE_IMMUTABLE | \
 		     E4L_REPACK_MOVE_SWAP | E4L_REPACK_RENUMBER_OVERLAY | \
 		     E4L_REPACK_DISCARD | E4L_REPACK_DRY_RUN | \
-		     E4L_REPACK_CHANGING)
+		     E4L_REPACK_CHANGING | E4L_REPACK_SHRINK)
 
 #define DEFAULT_ZEROOUT_KB 32	/* the default of the kernel */
 
@@ -22,6 +22,16 @@ static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 	err = e4l_tunables_get(e, "extent_max_zeroout_kb", &kb);
 	*blocks = (uint64_t)kb * 1024 / e->fs->blocksize;
 	return err;
+}
+
+/* Whether @what has options that cannot be combined with a shrink. */
+static bool is_bad_shrink(const struct e4l_repack_what *what)
+{
+	if (!(what->flags & E4L_REPACK_SHRINK))
+		return what->shrink_blocks || what->shrink_free_blocks;
+	return what->flags & (E4L_REPACK_NO_MOVE | E4L_REPACK_CHANGING) ||
+	       what->only || what->exclude ||
+	       (what->shrink_blocks && what->shrink_free_blocks);
 }
 
 errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
@@ -41,7 +51,7 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 	/* consolidating free space would move files that are not selected */
 	if (what->only)
 		run->what.flags &= ~E4L_REPACK_FREE;
-	if (what->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(what) ||
+	if (what->flags & ~KNOWN_FLAGS || is_bad_shrink(what) || E4L_HAS_UNKNOWN(what) ||
 	    E4L_HAS_UNKNOWN(&run->limits) || E4L_HAS_UNKNOWN(&run->cb))
 		return e4l_fail(e, E4L_ET_OPTION, "planning the repack", 0, 0);
 	return find_zero_extent(e, &run->limits.zero_extent_blocks);

@@ -207,27 +207,33 @@ static void free_all(struct regroup *r)
 	free(r->inos);
 }
 
+/* Reads everything that a plan needs. */
+static errcode_t prepare(struct regroup *r)
+{
+	errcode_t err;
+
+	*r->result = (struct e4l_regroup_result) { 0 };
+	r->per_block = EXT2_INODES_PER_BLOCK(r->e->fs->super);
+	r->room = e4l_journal_room(r->e, e4l_run_journal(r->run, r->e));
+	e4l_fail(r->e, 0, NULL, 0, 0);
+	err = e4l_lost_found(r->e, &r->lost_found);
+	if (!err)
+		err = e4l_numbers_new(r->e, e4l_run_has(r->run,
+				E4L_REPACK_RENUMBER_OVERLAY), &r->numbers);
+	if (!err)
+		err = scan(r);
+	return err ? err : e4l_regroup_learn_names(r);
+}
+
 errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 			     bool dry, bool quiet, uint64_t end_at,
 			     struct e4l_regroup_result *result)
 {
 	struct regroup r = {
 		.e = e, .run = run, .quiet = quiet, .end_at = end_at, .result = result,
-		.per_block = EXT2_INODES_PER_BLOCK(e->fs->super),
-		.room = e4l_journal_room(e, e4l_run_journal(run, e)),
 	};
-	errcode_t err;
+	errcode_t err = prepare(&r);
 
-	*result = (struct e4l_regroup_result) { 0 };
-	e4l_fail(e, 0, NULL, 0, 0);
-	err = e4l_lost_found(e, &r.lost_found);
-	if (!err)
-		err = e4l_numbers_new(e, e4l_run_has(run,
-				E4L_REPACK_RENUMBER_OVERLAY), &r.numbers);
-	if (!err)
-		err = scan(&r);
-	if (!err)
-		err = e4l_regroup_learn_names(&r);
 	if (!err)
 		err = e4l_regroup_plan(&r);
 	result->blocks_after = dry ? result->planned_blocks_after :
@@ -237,5 +243,29 @@ errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 	free_all(&r);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "regrouping inodes", 0, 0);
+	return err;
+}
+
+errcode_t e4l_evict_inodes(struct e4l *e, struct e4l_repack_run *run,
+			   ext2_ino_t limit,
+			   struct e4l_regroup_result *result)
+{
+	struct regroup r = {
+		.e = e, .run = run, .quiet = !e->over, .result = result,
+	};
+	bool any;
+	errcode_t err = e4l_regroup_has_above(e, limit, &any);
+
+	*result = (struct e4l_regroup_result) { 0 };
+	if (err || !any)
+		return err;
+	err = prepare(&r);
+	if (!err)
+		err = e4l_regroup_evict(&r, limit);
+	if (!err && r.n_moves)
+		err = carry_out(&r);
+	free_all(&r);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "renumbering inodes", 0, 0);
 	return err;
 }

@@ -46,4 +46,16 @@ errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 			     bool dry, bool quiet, uint64_t end_at,
 			     struct e4l_regroup_result *result);
 
+/*
+ * Moves all inodes above @limit to free inodes from s_first_ino to @limit, if
+ * possible in the group of their directory, in transactions of the filesystem's
+ * own journal.  As for e4l_regroup_inodes(), only the numbers change.
+ * @result->inodes_done counts the moved inodes.  Errors: E4L_ET_SHRINK_NUMBER:
+ * an inode must keep its number (numbers.h); the detail has the inode; ENOSPC:
+ * too few inodes are free; errors of e4l_regroup_inodes().
+ */
+errcode_t e4l_evict_inodes(struct e4l *e, struct e4l_repack_run *run,
+			   ext2_ino_t limit,
+			   struct e4l_regroup_result *result);
+
 #endif

@@ -868,7 +868,7 @@ static void keep_off_tables(struct regroup *r)
 	}
 }
 
-static errcode_t start_plan(struct regroup *r)
+errcode_t e4l_regroup_start_plan(struct regroup *r)
 {
 	ext2_filsys fs = r->e->fs;
 	errcode_t err = 0;
@@ -887,7 +887,6 @@ static errcode_t start_plan(struct regroup *r)
 		err = ext2fs_copy_bitmap(fs->inode_map, &r->map);
 	if (err)
 		return e4l_fail(r->e, err, "reading the inode bitmaps", 0, 0);
-	keep_off_tables(r);
 	return 0;
 }
 
@@ -913,8 +912,10 @@ errcode_t e4l_regroup_plan(struct regroup *r)
 	struct e4l_regroup_result *result = r->result;
 	unsigned int rounds = 0;
 	uint64_t before;
-	errcode_t err = start_plan(r);
+	errcode_t err = e4l_regroup_start_plan(r);
 
+	if (!err)
+		keep_off_tables(r);
 	do {
 		before = result->dirs_planned;
 		if (!err)

@@ -90,6 +90,7 @@ struct regroup {
 	 * which planning ends, see e4l_regroup_inodes()
 	 */
 	uint64_t asked, end_at;
+	ext2_ino_t evict_limit;	/* e4l_regroup_evict(): the highest number */
 	struct e4l_exchange *exchange;	/* the exchange that is being planned */
 	/* the current directory */
 	uint32_t dir;
@@ -187,6 +188,20 @@ bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
  * is no group, all members are 0.
  */
 struct group e4l_regroup_last_group(const struct regroup *r);
+
+/* Copies the inode bitmap to @r->map, and prepares the search for windows. */
+errcode_t e4l_regroup_start_plan(struct regroup *r);
+
+/* ------------------------------------------------------- regroup_evict.c */
+
+/* Sets *@any to whether inodes above @limit are in use. */
+errcode_t e4l_regroup_has_above(struct e4l *e, ext2_ino_t limit, bool *any);
+/*
+ * Plans the moves of all inodes above @limit, and zeroes the parts of the inode
+ * tables that receive inodes for the first time.  Errors: as
+ * e4l_evict_inodes().
+ */
+errcode_t e4l_regroup_evict(struct regroup *r, ext2_ino_t limit);
 
 /* ---------------------------------------------------- regroup_exchange.c */
 

@@ -225,6 +225,7 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 	uint32_t recover = EXT3_FEATURE_INCOMPAT_RECOVER;
 	blk64_t free_blks = ext2fs_free_blocks_count(fs->super);
 	time_t now = fs->now ? fs->now : time(NULL);
+	size_t i;
 
 	sb.s_feature_incompat &= ~ext2fs_cpu_to_le32(recover);
 	sb.s_state = ext2fs_cpu_to_le16(fs->super->s_state);
@@ -233,6 +234,11 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 		sb.s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
 	sb.s_free_inodes_count =
 		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
+	/* the journal may have moved */
+	for (i = 0; i < sizeof(sb.s_jnl_blocks) / sizeof(*sb.s_jnl_blocks);
+	     i++)
+		sb.s_jnl_blocks[i] =
+			ext2fs_cpu_to_le32(fs->super->s_jnl_blocks[i]);
 	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
 	fs->super->s_wtime = (uint32_t)now;
 	count_written(j, &sb);

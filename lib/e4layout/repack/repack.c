@@ -16,6 +16,7 @@
 #include "e4layout/dirs/compact.h"
 #include "maps.h"
 #include "overlay.h"
+#include "shrink.h"
 #include "e4layout/inodes/regroup.h"
 #include "e4layout/apply/run.h"
 #include "e4layout/check/check.h"
@@ -95,13 +96,13 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 }
 
 /* Counts the current free space of the filesystem, without the overlay. */
-static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
+static errcode_t look_at_free_space(struct e4l *e, struct e4l_layout *l)
 {
-	uint64_t large = E4L_LARGE_FREE_BYTES / r->e->fs->blocksize;
-	uint64_t cluster = EXT2FS_CLUSTER_RATIO(r->e->fs);
+	uint64_t large = E4L_LARGE_FREE_BYTES / e->fs->blocksize;
+	uint64_t cluster = EXT2FS_CLUSTER_RATIO(e->fs);
 	struct counting c = { l, large < cluster ? cluster : large };
 
-	return e4l_free_space(r->e, count_free, NULL, &c);
+	return e4l_free_space(e, count_free, NULL, &c);
 }
 
 /*
@@ -154,7 +155,7 @@ static errcode_t plan(struct repack *r)
 	struct e4l_layout free = { 0 };
 	struct e4l *e = r->overlay ? r->overlay : r->e;
 	uint64_t *copy = &r->run.limits.copy_blocks;
-	errcode_t err = look_at_free_space(r, &free);
+	errcode_t err = look_at_free_space(r->e, &free);
 
 	if (*copy != E4L_NO_LIMIT)
 		*copy -= *copy < r->dirs.done_blocks ? *copy :
@@ -241,19 +242,18 @@ static errcode_t measure_piece(const struct e4l_piece *p,
 	return 0;
 }
 
-/* Measures the result of a run that ended early. */
-static errcode_t measure(struct repack *r)
+errcode_t e4l_repack_measure(struct e4l *e, ext2fs_inode_bitmap only,
+			     struct e4l_layout *ret)
 {
-	struct e4l_layout *after = &r->run.result->after;
 	struct e4l_layout now = { 0 };
 	struct e4l_model_options opt = {
-		.only = r->run.what.only, .piece = measure_piece, .sees = &now,
+		.only = only, .piece = measure_piece, .sees = &now,
 	};
 	struct e4l_model model;
-	errcode_t err = look_at_free_space(r, &now);
+	errcode_t err = look_at_free_space(e, &now);
 
 	if (!err)
-		err = e4l_model_build(r->e, &opt, &model);
+		err = e4l_model_build(e, &opt, &model);
 	if (err)
 		return err;
 	now.files = model.files.count;
@@ -265,7 +265,7 @@ static errcode_t measure(struct repack *r)
 	now.itable_blocks = model.directories.itable_blocks;
 	now.itable_blocks_ideal = model.directories.itable_blocks_ideal;
 	e4l_model_free(&model);
-	*after = now;
+	*ret = now;
 	return 0;
 }
 
@@ -281,7 +281,8 @@ static errcode_t carry_out(struct repack *r)
 	if (!err && !result->stopped && e4l_maps_has_plan(r->maps))
 		err = e4l_maps_apply(r->maps, r->e);
 	if (!err && result->stopped)
-		err = measure(r);
+		err = e4l_repack_measure(r->e, r->run.what.only,
+					 &result->after);
 	return err;
 }
 
@@ -306,6 +307,8 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,
 
 	e4l_fail(e, 0, NULL, 0, 0);
 	err = e4l_run_begin(e, what, limits, callbacks, result, &r.run);
+	if (!err && e4l_run_has(&r.run, E4L_REPACK_SHRINK))
+		return e4l_repack_shrink(e, &r.run);
 	plan_scans(&r);
 	if (!err && !e4l_run_has(&r.run, E4L_REPACK_DRY_RUN))
 		err = e4l_require_sound(e, what->journal);

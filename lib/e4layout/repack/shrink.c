@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * shrink: makes a filesystem smaller.
+ *
+ *  1. repack, in an overlay (overlay.h), without the content of regular files:
+ *     files are defragmented before they have to move;
+ *  2. simulate, in an overlay of that overlay: all steps of phase 5 for the
+ *     requested size, or for the smallest size by the counts of blocks.  If
+ *     space is lacking, try the next larger size.  Check the result;
+ *  3. report the plan to the caller;
+ *  4. repack the filesystem itself, and simulate the chosen size again;
+ *  5. carry out, on the filesystem itself: prepare (shrink/end.h), move the
+ *     journal (shrink/log.h), renumber inodes (inodes/regroup.h), evacuate
+ *     blocks (shrink/evacuate.h), and change the size (shrink/end.h).
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "e4layout/check/check.h"
+#include "e4layout/inodes/regroup.h"
+#include "e4layout/shrink/end.h"
+#include "e4layout/shrink/evacuate.h"
+#include "e4layout/shrink/log.h"
+#include "e4layout/shrink/room.h"
+#include "overlay.h"
+#include "shrink.h"
+#include "swap.h"
+
+#define MAX_TRIES	64	/* sizes to simulate in search of the smallest */
+
+struct shrink {
+	struct e4l *e;
+	struct e4l *base;	/* what is simulated on: @e, or an overlay */
+	struct e4l_repack_run *run;
+	struct e4l_repack_result parts;	/* result of the repack before */
+	struct e4l_layout after;	/* layout of the simulated result */
+	struct e4l_size size;		/* the size to simulate or to make */
+	/* results of the last simulation, or of the run */
+	struct e4l_evacuated moved;
+	struct e4l_regroup_result inodes;
+	uint64_t free_blocks;		/* free blocks at the end */
+	uint64_t lacking_blocks;
+};
+
+/* -------------------------------------------------------------- which files */
+
+/*
+ * Whether a file may be moved.  The content of a possible swap file is read.
+ */
+static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
+		     const struct e4l_extent *extents, size_t n, void *priv)
+{
+	const struct shrink *s = priv;
+	struct e4l_swap_file file = {
+		.extents = extents, .n_extents = n,
+		.size_bytes = EXT2_I_SIZE(inode),
+	};
+	char *scratch;
+	errcode_t err;
+
+	if (ino < EXT2_FIRST_INO(s->e->fs->super))
+		return true;
+	if (inode->i_flags & EXT2_IMMUTABLE_FL &&
+	    !e4l_run_has(s->run, E4L_REPACK_MOVE_IMMUTABLE))
+		return false;
+	if (!LINUX_S_ISREG(inode->i_mode) || !n ||
+	    e4l_run_has(s->run, E4L_REPACK_MOVE_SWAP) ||
+	    !e4l_swap_fits(file.size_bytes))
+		return true;
+	scratch = malloc(E4L_GATHER_BYTES);
+	err = scratch ? e4l_swap_ask(s->e, &file, 1, scratch) : ENOMEM;
+	free(scratch);
+	return !err && !file.why;
+}
+
+/* -------------------------------------------------------------------- steps */
+
+/* Lists the ranges to evacuate.  Returns their number. */
+static size_t list_empty(const struct e4l *e, const struct e4l_size *size,
+			 struct e4l_block_run v[2])
+{
+	blk64_t blocks = ext2fs_blocks_count(e->fs->super);
+	size_t n = 0;
+
+	if (size->n_clear)
+		v[n++] = (struct e4l_block_run) { size->clear, size->n_clear };
+	v[n++] = (struct e4l_block_run) { size->blocks, blocks - size->blocks };
+	return n;
+}
+
+static void add_moved(struct shrink *s, const struct e4l_evacuated *more)
+{
+	s->moved.files += more->files;
+	s->moved.blocks += more->blocks;
+	s->moved.transactions += more->transactions;
+	s->moved.stopped |= more->stopped;
+	s->moved.discarded_blocks += more->discarded_blocks;
+	if (more->discard_err)
+		s->moved.discard_err = more->discard_err;
+}
+
+static errcode_t evacuate(struct shrink *s, struct e4l *e,
+			  const struct e4l_size *size)
+{
+	struct e4l_block_run empty[2];
+	struct e4l_evacuated moved;
+	struct e4l_evacuation what = {
+		.empty = empty, .n_empty = list_empty(e, size, empty),
+		/* all files have been asked about in the simulation */
+		.may_move = e->over ? may_move : NULL, .priv = s,
+	};
+	errcode_t err;
+
+	if (s->inodes.stopped || s->moved.stopped)
+		return 0;
+	err = e4l_evacuate(e, s->run, &what, &moved);
+	add_moved(s, &moved);
+	if (err == ENOSPC)
+		s->lacking_blocks = moved.lacking_blocks;
+	return err;
+}
+
+/*
+ * Moves the tables of removed groups that lie below the new end: evacuates the
+ * end of the filesystem, where they can go, except as many blocks as the tables
+ * occupy, which are still needed for files.
+ */
+static errcode_t lift_tables(struct shrink *s, struct e4l *e,
+			     struct e4l_size *size)
+{
+	blk64_t blocks = ext2fs_blocks_count(e->fs->super);
+	uint32_t ratio = EXT2FS_CLUSTER_RATIO(e->fs);
+	struct e4l_size part = { .blocks = size->blocks };
+	errcode_t err;
+
+	part.blocks += (2 * size->lift_blocks + ratio - 1) / ratio * ratio;
+	if (!size->lift_blocks ||
+	    part.blocks + size->lift_blocks >= blocks)
+		return 0;
+	err = evacuate(s, e, &part);
+	return err ? err : e4l_shrink_prepare(e, e4l_run_journal(s->run, e),
+					      size);
+}
+
+static errcode_t evict(struct shrink *s, struct e4l *e,
+		       const struct e4l_size *size)
+{
+	return s->moved.stopped ? 0 :
+	       e4l_evict_inodes(e, s->run, size->inodes, &s->inodes);
+}
+
+/* Moves the journal, if possible to one free extent. */
+static errcode_t move_log(struct shrink *s, struct e4l *e,
+			  const struct e4l_size *size)
+{
+	struct e4l_evacuation what = { .may_move = may_move, .priv = s };
+	struct e4l_evacuated moved;
+	errcode_t err = e4l_shrink_room(e, s->run, size, &what, &moved);
+
+	add_moved(s, &moved);
+	if (err || s->moved.stopped)
+		return err;
+	return e4l_shrink_move_log(e, e4l_run_journal(s->run, e), size,
+				   &s->lacking_blocks);
+}
+
+/* Carries out all steps on @e, the filesystem itself or an overlay. */
+static errcode_t carry_out_on(struct shrink *s, struct e4l *e)
+{
+	io_channel journal = e4l_run_journal(s->run, e);
+	struct e4l_size size = s->size;
+	errcode_t err;
+
+	s->lacking_blocks = EXT2FS_CLUSTER_RATIO(e->fs);
+	s->inodes = (struct e4l_regroup_result) { 0 };
+	s->moved = (struct e4l_evacuated) { 0 };
+	err = e4l_shrink_probe(e, journal, &size);
+	if (!err)
+		err = e4l_shrink_prepare(e, journal, &size);
+	if (!err)
+		err = move_log(s, e, &size);
+	if (!err)
+		err = evict(s, e, &size);
+	if (!err)
+		err = lift_tables(s, e, &size);
+	if (!err)
+		err = evacuate(s, e, &size);
+	if (err)
+		return err;
+	if (s->inodes.stopped || s->moved.stopped) {
+		s->run->result->stopped = true;
+		return 0;
+	}
+	err = e4l_shrink_end(e, journal, &size);
+	s->free_blocks = ext2fs_free_blocks_count(e->fs->super);
+	return err;
+}
+
+/* -------------------------------------------------------------- 2. simulate */
+
+/* Checks the simulated result.  Any error is an error of this library. */
+static errcode_t check_result(struct e4l *o)
+{
+	const struct e4l_check_options opt = { .flags = E4L_CHECK_NO_LAYOUT };
+	struct e4l_check_result result;
+	errcode_t err = e4l_check(o, &opt, &result);
+
+	if (!err && result.errors)
+		err = e4l_fail(o, E4L_ET_DAMAGED,
+			       "simulating the smaller filesystem", 0, 0);
+	return err;
+}
+
+/* @check: whether to check and to measure the result, too. */
+static errcode_t simulate(struct shrink *s, bool check)
+{
+	struct e4l *o;
+	errcode_t err = e4l_overlay_new(s->base, e4l_run_journal(s->run, s->base), &o);
+
+	if (err)
+		return err;
+	err = carry_out_on(s, o);
+	if (!err && check)
+		err = check_result(o);
+	if (!err && check)
+		err = e4l_repack_measure(o, NULL, &s->after);
+	e4l_overlay_free(o);
+	return err;
+}
+
+/* Sets s->size to the next size that is @more blocks larger, or a little more. */
+static errcode_t grow(struct shrink *s, uint64_t more)
+{
+	blk64_t before = s->size.blocks, blocks = before;
+	blk64_t most = ext2fs_blocks_count(s->base->fs->super);
+	uint32_t ratio = EXT2FS_CLUSTER_RATIO(s->base->fs);
+	errcode_t err = 0;
+
+	more = (more + ratio - 1) / ratio * ratio;
+	while (!err && s->size.blocks <= before) {
+		if (more >= most - blocks)
+			return E4L_ET_SHRINK_SIZE;
+		blocks += more;
+		more = ratio;
+		err = e4l_size_for(s->base, blocks, &s->size);
+	}
+	return err;
+}
+
+/*
+ * Finds the smallest size from s->size on, but below @end, at which the
+ * simulation leaves enough free blocks.  E4L_ET_SHRINK_SIZE: there is none.
+ */
+static errcode_t search(struct shrink *s, blk64_t end)
+{
+	uint64_t want = s->run->what.shrink_free_blocks;
+	unsigned int tries;
+	errcode_t err = 0;
+
+	for (tries = 0; !err && tries < MAX_TRIES; tries++) {
+		if (s->size.blocks >= end)
+			return E4L_ET_SHRINK_SIZE;
+		err = simulate(s, false);
+		if (!err && s->free_blocks >= want)
+			return 0;
+		if (err && err != ENOSPC)
+			return err;
+		e4l_fail(s->e, 0, NULL, 0, 0);
+		err = grow(s, err ? s->lacking_blocks :
+			   want - s->free_blocks);
+	}
+	return err ? err : E4L_ET_SHRINK_SIZE;
+}
+
+/*
+ * Tries sizes below s->size, which has been simulated, as long as the result has
+ * more free blocks than necessary.
+ */
+static errcode_t improve(struct shrink *s)
+{
+	uint64_t want = s->run->what.shrink_free_blocks;
+	unsigned int tries;
+	errcode_t err = 0;
+
+	for (tries = 0; !err && tries < MAX_TRIES / 4 &&
+			s->free_blocks > want; tries++) {
+		const struct shrink best = *s;
+
+		if (e4l_size_for(s->base, best.size.blocks -
+				 (s->free_blocks - want), &s->size))
+			err = E4L_ET_SHRINK_SIZE;
+		if (!err)
+			err = search(s, best.size.blocks);
+		if (err)
+			*s = best;
+	}
+	return err == E4L_ET_SHRINK_SIZE ? 0 : err;
+}
+
+/* Finds the smallest size at which the simulation succeeds. */
+static errcode_t find_smallest(struct shrink *s)
+{
+	blk64_t blocks = ext2fs_blocks_count(s->e->fs->super);
+	errcode_t err;
+
+	err = e4l_size_smallest(s->base, s->run->what.shrink_free_blocks,
+				&s->size);
+	if (!err)
+		err = search(s, blocks);
+	if (!err)
+		err = improve(s);
+	return err ? err : simulate(s, true);
+}
+
+/*
+ * Simulates the requested size.  If it is too small, finds the smallest size for
+ * the report.
+ */
+static errcode_t try_size(struct shrink *s)
+{
+	struct e4l_shrink_result *result = &s->run->result->shrink;
+	errcode_t err;
+
+	err = e4l_size_for(s->base, s->run->what.shrink_blocks, &s->size);
+	if (!err && s->size.free_blocks >= 0)
+		err = simulate(s, true);
+	else if (!err || err == E4L_ET_BAD_ARGUMENT)
+		err = ENOSPC;
+	if (err != ENOSPC)
+		return err;
+	e4l_fail(s->e, 0, NULL, 0, 0);
+	err = find_smallest(s);
+	if (!err)
+		result->smallest_blocks = s->size.blocks;
+	return err && err != E4L_ET_SHRINK_SIZE ? err : E4L_ET_SHRINK_SIZE;
+}
+
+/* ------------------------------------------------------- the repack before */
+
+/* Whether other parts of the layout are to be improved first. */
+static bool has_parts(const struct shrink *s)
+{
+	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES);
+}
+
+static void part_progress(bool writing, uint64_t done, uint64_t total,
+			  void *priv)
+{
+	struct shrink *s = priv;
+
+	(void)total;
+	if (writing && s->run->cb.progress)
+		s->run->cb.progress(true, done, s->run->to_write,
+				    s->run->cb.priv);
+	if (writing)
+		s->run->written = done;
+}
+
+static void part_skipped(const struct e4l_skipped *skipped, void *priv)
+{
+	struct shrink *s = priv;
+
+	if (s->run->cb.skipped)
+		s->run->cb.skipped(skipped, s->run->cb.priv);
+}
+
+static bool part_stop(bool inside, void *priv)
+{
+	return e4l_run_stop(((struct shrink *)priv)->run, inside);
+}
+
+/* Repacks @e, the filesystem itself or an overlay. */
+static errcode_t repack_parts(struct shrink *s, struct e4l *e)
+{
+	struct e4l_repack_what what = s->run->what;
+	const struct e4l_repack_callbacks cb = {
+		.progress = e->over ? NULL : part_progress,
+		.skipped = e->over ? NULL : part_skipped,
+		.stop = part_stop, .priv = s,
+	};
+
+	what.flags &= ~(E4L_REPACK_SHRINK | E4L_REPACK_DRY_RUN);
+	what.shrink_blocks = what.shrink_free_blocks = 0;
+	what.journal = e4l_run_journal(s->run, e);
+	return e4l_repack(e, &what, &s->run->limits, &cb, &s->parts);
+}
+
+/* Makes s->base an overlay in which the repack has been carried out. */
+static errcode_t simulate_parts(struct shrink *s, struct e4l **overlay)
+{
+	errcode_t err;
+
+	*overlay = NULL;
+	s->base = s->e;
+	if (!has_parts(s))
+		return e4l_repack_measure(s->e, NULL, &s->parts.before);
+	err = e4l_overlay_new(s->e, s->run->what.journal, overlay);
+	if (err)
+		return err;
+	/* e4l_require_sound() has checked the same filesystem */
+	(*overlay)->sound = true;
+	s->base = *overlay;
+	err = repack_parts(s, s->base);
+	return !err && s->parts.stopped ? E4L_ET_INTERRUPTED : err;
+}
+
+/* -------------------------------------------------------------------- whole */
+
+static void add_cost(struct e4l_repack_cost *to,
+		     const struct e4l_repack_cost *parts,
+		     const struct shrink *s)
+{
+	*to = *parts;
+	to->copied_blocks += s->moved.blocks;
+	to->inodes += s->inodes.inodes_done;
+	to->transactions += s->moved.transactions + s->inodes.transactions;
+	to->discarded_blocks += s->moved.discarded_blocks;
+}
+
+static void set_planned(struct shrink *s)
+{
+	struct e4l_repack_result *result = s->run->result;
+
+	result->before = s->parts.before;
+	result->after = s->after;
+	result->shrink.new_blocks = s->size.blocks;
+	result->shrink.new_inodes = s->size.inodes;
+	result->shrink.free_blocks = s->free_blocks;
+	result->shrink.renumbered = s->parts.planned.inodes +
+				    s->inodes.inodes_done;
+	result->files_planned = s->parts.files_planned + s->moved.files;
+	result->dirs_planned = s->parts.dirs_planned;
+	add_cost(&result->planned, &s->parts.planned, s);
+}
+
+static void set_done(struct shrink *s)
+{
+	struct e4l_repack_result *result = s->run->result;
+
+	result->files_done = s->parts.files_done + s->moved.files;
+	result->dirs_done = s->parts.dirs_done;
+	result->after = s->after;
+	add_cost(&result->done, &s->parts.done, s);
+	result->discard_err = s->moved.discard_err ? s->moved.discard_err :
+						     s->parts.discard_err;
+	result->shrink.renumbered = result->done.inodes;
+	result->shrink.free_blocks = s->free_blocks;
+	if (result->stopped)
+		result->shrink.new_blocks = result->shrink.old_blocks;
+}
+
+/*
+ * Repacks the filesystem itself, and simulates the chosen size again.  Usually,
+ * the result is that of the first simulation.
+ */
+static errcode_t repack_first(struct shrink *s)
+{
+	errcode_t err;
+
+	if (!has_parts(s))
+		return 0;
+	err = repack_parts(s, s->e);
+	if (err || s->parts.stopped) {
+		s->moved = (struct e4l_evacuated) { .stopped = true };
+		s->inodes = (struct e4l_regroup_result) { 0 };
+		s->run->result->stopped = s->parts.stopped;
+		return err;
+	}
+	err = simulate(s, true);
+	return err == ENOSPC ? search(s, s->run->result->shrink.old_blocks) :
+	       err;
+}
+
+static errcode_t carry_out(struct shrink *s)
+{
+	struct e4l_repack_run *run = s->run;
+	errcode_t err;
+
+	run->to_write = run->result->planned.copied_blocks +
+			run->result->planned.zeroed_blocks +
+			run->result->planned.dir_blocks +
+			run->result->planned.inodes;
+	s->base = s->e;
+	err = repack_first(s);
+	if (!err && !run->result->stopped)
+		err = carry_out_on(s, s->e);
+	run->result->shrink.new_blocks = s->size.blocks;
+	if (!err && run->result->stopped)
+		err = e4l_repack_measure(s->e, NULL, &s->after);
+	set_done(s);
+	return err;
+}
+
+static errcode_t find_size(struct shrink *s)
+{
+	struct e4l *overlay;
+	errcode_t err = simulate_parts(s, &overlay);
+
+	if (!err)
+		err = s->run->what.shrink_blocks ? try_size(s) :
+						   find_smallest(s);
+	e4l_overlay_free(overlay);
+	s->base = s->e;
+	return err;
+}
+
+static errcode_t shrink(struct shrink *s)
+{
+	struct e4l_repack_run *run = s->run;
+	struct e4l_shrink_result *result = &run->result->shrink;
+	errcode_t err = e4l_require_sound(s->e, run->what.journal);
+
+	result->old_blocks = ext2fs_blocks_count(s->e->fs->super);
+	result->old_inodes = s->e->fs->super->s_inodes_count;
+	if (!err)
+		err = find_size(s);
+	if (!run->what.shrink_blocks && err == E4L_ET_SHRINK_SIZE) {
+		/* there is nothing to do */
+		e4l_fail(s->e, 0, NULL, 0, 0);
+		result->new_blocks = result->old_blocks;
+		result->new_inodes = result->old_inodes;
+		return 0;
+	}
+	if (err)
+		return err;
+	set_planned(s);
+	if (run->cb.planned)
+		run->cb.planned(run->result, run->cb.priv);
+	return e4l_run_has(run, E4L_REPACK_DRY_RUN) ? 0 : carry_out(s);
+}
+
+errcode_t e4l_repack_shrink(struct e4l *e, struct e4l_repack_run *run)
+{
+	struct shrink s = { .e = e, .base = e, .run = run };
+	errcode_t err;
+
+	run->scans = 1;
+	err = shrink(&s);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "shrinking the filesystem", 0, 0);
+	return err;
+}

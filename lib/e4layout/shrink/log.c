@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Moves the journal.
+ *
+ * The kernel reads the journal inode before it replays the log, and then uses
+ * the log where this inode has it.  Therefore no transaction may change the
+ * place of the log, or free its blocks, while the log is in the old place:
+ *
+ *   1. A transaction appends the new blocks to the journal inode, behind the
+ *      log, as unwritten blocks beyond the end of the file.
+ *   2. The log is empty, and needs_recovery is clear.  The old blocks are copied
+ *      to the new ones.                                                  flush
+ *   3. One write of the journal inode exchanges the old and the new blocks.  All
+ *      changed bytes are in one sector.  Both logs are empty.            flush
+ *   4. A transaction frees the old blocks, which are behind the log now.
+ *
+ * Tree blocks are never changed while an inode refers to them.  Those of one step
+ * are blocks behind the log in the other step, so that each block has an owner.
+ *
+ * After a power cut at any write, the filesystem is clean or the replay makes
+ * it clean.  At most, the journal inode has blocks behind the log.
+ */
+#include "config.h"
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/base/array.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/format/format.h"
+#include "e4layout/format/host_inode.h"
+#include "e4layout/format/jbd2.h"
+#include "e4layout/journal/journal.h"
+#include "log.h"
+#include "own.h"
+#include "place.h"
+
+#define COPY_BYTES	(1u << 20)
+#define MAX_LEN		32767u	/* blocks of an unwritten extent */
+#define UNWRITTEN	32768u	/* added to the length of an unwritten extent */
+#define MAX_RUNS	80	/* extents that fit in a tree block of any size */
+
+/* Runs of blocks, in logical order. */
+struct runs {
+	struct e4l_own_run v[MAX_RUNS];
+	size_t n;
+};
+
+struct log {
+	struct e4l *e;
+	ext2_filsys fs;
+	struct e4l_journal *j;
+	io_channel external;
+	const struct e4l_size *size;
+	ext2_ino_t ino;
+	uint8_t *inode;		/* in host byte order */
+	struct runs now;	/* the blocks of the log, */
+	struct runs tree;	/* of its extent tree, and behind the log */
+	struct runs wanted;	/* the log after the move */
+	struct runs new, old;	/* what it gets and loses */
+	/* the tree blocks of steps 1 and 3 if the inode is too small; or 0 */
+	struct leaves {
+		blk64_t log, behind;
+	} first, second;
+	uint64_t *lacking;	/* see e4l_shrink_move_log() */
+	errcode_t err;
+};
+
+static errcode_t pinned(struct log *l)
+{
+	return e4l_fail(l->e, E4L_ET_SHRINK_PINNED, "moving the journal",
+			l->ino, 0);
+}
+
+/* ------------------------------------------------------------------- runs */
+
+static bool add(struct runs *r, blk64_t blk, blk64_t len)
+{
+	struct e4l_own_run *last = r->n ? &r->v[r->n - 1] : NULL;
+	blk64_t part;
+
+	while (len) {
+		if (last && last->blk + last->len == blk && last->len < MAX_LEN)
+			part = MAX_LEN - last->len;
+		else if (r->n < MAX_RUNS)
+			part = MAX_LEN;
+		else
+			return false;
+		part = part < len ? part : len;
+		if (last && last->blk + last->len == blk && last->len < MAX_LEN)
+			last->len += part;
+		else
+			r->v[r->n++] = (struct e4l_own_run) { blk, part };
+		last = &r->v[r->n - 1];
+		blk += part;
+		len -= part;
+	}
+	return true;
+}
+
+static bool add_all(struct runs *r, const struct runs *more)
+{
+	size_t i;
+
+	for (i = 0; i < more->n; i++)
+		if (!add(r, more->v[i].blk, more->v[i].len))
+			return false;
+	return true;
+}
+
+static blk64_t count(const struct runs *r)
+{
+	blk64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		n += r->v[i].len;
+	return n;
+}
+
+/* --------------------------------------------------------- the log's blocks */
+
+static int note(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk, blk64_t ref_blk,
+		int ref_offset, void *priv)
+{
+	struct log *l = priv;
+	bool ok = lblk < 0 ? add(&l->tree, *blk, 1) :
+		  lblk == (e2_blkcnt_t)count(&l->now) && add(&l->now, *blk, 1);
+
+	if (!ok)
+		l->err = pinned(l);
+	return ok ? 0 : BLOCK_ABORT;
+}
+
+/*
+ * Takes the blocks behind the log, which an interrupted run has left there, for
+ * blocks to be freed.
+ */
+static errcode_t cut_behind(struct log *l)
+{
+	const struct runs all = l->now;
+	struct jbd2_super *jsb;
+	blk64_t left;
+	errcode_t err;
+	size_t i;
+
+	err = io_channel_alloc_buf(l->fs->io, 1, &jsb);
+	if (err)
+		return err;
+	err = io_channel_read_blk64(l->fs->io, all.v[0].blk,
+				    -(int)l->fs->blocksize, jsb);
+	left = err ? 0 : be32toh(jsb->maxlen);
+	ext2fs_free_mem(&jsb);
+	if (err)
+		return err;
+	if (!left || left > count(&all))
+		return pinned(l);
+	l->now.n = 0;
+	for (i = 0; i < all.n; i++) {
+		blk64_t len = all.v[i].len < left ? all.v[i].len : left;
+
+		if (!add(&l->now, all.v[i].blk, len) ||
+		    !add(&l->tree, all.v[i].blk + len, all.v[i].len - len))
+			return pinned(l);
+		left -= len;
+	}
+	return 0;
+}
+
+static errcode_t read_log(struct log *l)
+{
+	errcode_t err = ext2fs_read_inode_full(l->fs, l->ino, (void *)l->inode,
+					EXT2_INODE_SIZE(l->fs->super));
+
+	if (!err)
+		err = ext2fs_block_iterate3(l->fs, l->ino, BLOCK_FLAG_READ_ONLY,
+					    NULL, note, l);
+	if (!err)
+		err = l->err;
+	if (!err && !l->now.n)
+		err = pinned(l);
+	return err ? err : cut_behind(l);
+}
+
+/* Whether a run must move. */
+static bool is_above(const struct log *l, const struct e4l_own_run *r)
+{
+	return r->blk + r->len > l->size->blocks ||
+	       (r->blk < l->size->clear + l->size->n_clear &&
+		r->blk + r->len > l->size->clear);
+}
+
+static bool any_above(const struct log *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->now.n; i++)
+		if (is_above(l, &l->now.v[i]))
+			return true;
+	for (i = 0; i < l->tree.n; i++)
+		if (is_above(l, &l->tree.v[i]))
+			return true;
+	return false;
+}
+
+/* -------------------------------------------------------------- new blocks */
+
+static blk64_t ratio_of(const struct log *l)
+{
+	return EXT2FS_CLUSTER_RATIO(l->fs);
+}
+
+static errcode_t find(const struct log *l, blk64_t len, blk64_t *blk)
+{
+	return e4l_place_find(l->fs, l->size, 0, l->size->blocks, len, blk);
+}
+
+/* Finds the longest free run of at most @len blocks. */
+static errcode_t find_longest(const struct log *l, blk64_t len,
+			      struct e4l_own_run *run)
+{
+	blk64_t low = 0, high = len / ratio_of(l), mid, blk;
+
+	while (low < high) {
+		mid = high - (high - low) / 2;
+		if (find(l, mid * ratio_of(l), &blk)) {
+			high = mid - 1;
+			continue;
+		}
+		low = mid;
+		*run = (struct e4l_own_run) { blk, mid * ratio_of(l) };
+	}
+	return low ? 0 : ENOSPC;
+}
+
+static errcode_t take(struct log *l, struct e4l_txn *t, blk64_t len,
+		      struct e4l_own_run *run)
+{
+	errcode_t err = find_longest(l, len, run);
+
+	return err ? err : e4l_txn_alloc(t, run->blk, run->len);
+}
+
+/* The free space below the end is too small, or in too many pieces. */
+static errcode_t no_space(struct log *l)
+{
+	struct e4l_own_run run = { 0, 0 };
+	blk64_t len = count(&l->now);
+
+	if (find_longest(l, len, &run))
+		run.len = 0;
+	*l->lacking = len - run.len > ratio_of(l) ? len - run.len : ratio_of(l);
+	return e4l_fail(l->e, ENOSPC, "moving the journal", l->ino, 0);
+}
+
+/* Gives @len blocks of the log a new place. */
+static errcode_t take_all(struct log *l, struct e4l_txn *t, blk64_t len)
+{
+	struct e4l_own_run run;
+	errcode_t err = 0;
+
+	for (; len && !err; len -= run.len) {
+		err = take(l, t, len, &run);
+		if (!err && (!add(&l->wanted, run.blk, run.len) ||
+			     !add(&l->new, run.blk, run.len)))
+			err = ENOSPC;
+	}
+	return err;
+}
+
+static bool fits_whole(const struct log *l)
+{
+	blk64_t blk;
+
+	return !find(l, count(&l->now), &blk);
+}
+
+/* Chooses the places of all blocks: one new run, or new ones where necessary. */
+static errcode_t choose(struct log *l, struct e4l_txn *t)
+{
+	bool whole = fits_whole(l);
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < l->now.n && !err; i++) {
+		const struct e4l_own_run *r = &l->now.v[i];
+
+		if (!whole && !is_above(l, r)) {
+			if (!add(&l->wanted, r->blk, r->len))
+				err = pinned(l);
+			continue;
+		}
+		if (!add(&l->old, r->blk, r->len))
+			err = pinned(l);
+		else if (!whole)
+			err = take_all(l, t, r->len);
+	}
+	return err || !whole ? err : take_all(l, t, count(&l->now));
+}
+
+/* --------------------------------------------------------------- the inode */
+
+/* Begins a node at @node.  Returns the place of its first entry. */
+static uint8_t *put_header(uint8_t *node, size_t entries, size_t max,
+			   unsigned int depth)
+{
+	put_le16(node, EXTENT_MAGIC);
+	put_le16(node + 2, entries);
+	put_le16(node + EXTENT_EH_MAX, max);
+	put_le16(node + 6, depth);
+	return node + EXTENT_ENTRY_BYTES;
+}
+
+/* Adds extents from logical block @lblk on; those behind the log are unwritten. */
+static void put_extents(const struct log *l, uint8_t *entry,
+			const struct runs *r, blk64_t lblk)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++, entry += EXTENT_ENTRY_BYTES) {
+		put_le32(entry, lblk);
+		put_le16(entry + 4, r->v[i].len +
+			 (lblk < count(&l->now) ? 0 : UNWRITTEN));
+		put_le16(entry + 6, r->v[i].blk >> 32);
+		put_le32(entry + 8, (uint32_t)r->v[i].blk);
+		lblk += r->v[i].len;
+	}
+}
+
+static void put_index(uint8_t *entry, blk64_t lblk, blk64_t leaf)
+{
+	put_le32(entry, lblk);
+	put_le32(entry + 4, (uint32_t)leaf);
+	put_le16(entry + 8, leaf >> 32);
+}
+
+/* Writes a tree block directly: no inode refers to it yet. */
+static errcode_t write_leaf(struct log *l, const struct runs *r, blk64_t lblk,
+			    blk64_t leaf)
+{
+	ext2_filsys fs = l->fs;
+	size_t max = fs->blocksize / EXTENT_ENTRY_BYTES - 1;
+	uint8_t *buf;
+	errcode_t err;
+
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	memset(buf, 0, fs->blocksize);
+	put_extents(l, put_header(buf, r->n, max, 0), r, lblk);
+	err = ext2fs_extent_block_csum_set(fs, l->ino, (void *)buf);
+	if (!err)
+		err = io_channel_write_blk64(fs->io, leaf, -(int)fs->blocksize,
+					     buf);
+	ext2fs_free_mem(&buf);
+	return err;
+}
+
+/*
+ * Sets the map of the inode in memory.  The size of the file stays that of the
+ * log, so that the blocks behind the log are like preallocated blocks.
+ */
+static errcode_t set_inode(struct log *l, const struct runs *log,
+			   const struct runs *behind,
+			   const struct leaves *leaves)
+{
+	struct ext2_inode *in = (struct ext2_inode *)l->inode;
+	uint8_t *root = (uint8_t *)in->i_block, *entry;
+	blk64_t clusters = (count(log) + count(behind)) / ratio_of(l);
+	size_t n = leaves->log ? 1 + !!behind->n : log->n + behind->n;
+
+	memset(root, 0, sizeof(in->i_block));
+	entry = put_header(root, n, EXTENT_ROOT_ENTRIES, !!leaves->log);
+	if (leaves->log) {
+		put_index(entry, 0, leaves->log);
+		if (behind->n)
+			put_index(entry + EXTENT_ENTRY_BYTES, count(log),
+				  leaves->behind);
+		clusters += n;
+	} else {
+		put_extents(l, entry, log, 0);
+		put_extents(l, entry + log->n * EXTENT_ENTRY_BYTES, behind,
+			    count(log));
+	}
+	return ext2fs_iblk_set(l->fs, in, clusters);
+}
+
+/* Writes the tree blocks, if any, and sets the map of the inode in memory. */
+static errcode_t set_map(struct log *l, const struct runs *log,
+			 const struct runs *behind,
+			 const struct leaves *leaves)
+{
+	errcode_t err = 0;
+
+	if (leaves->log)
+		err = write_leaf(l, log, 0, leaves->log);
+	if (!err && leaves->log)
+		err = write_leaf(l, behind, count(log), leaves->behind);
+	return err ? err : set_inode(l, log, behind, leaves);
+}
+
+/* -------------------------------------------------------------- the steps */
+
+static bool add_leaves(const struct log *l, struct runs *r,
+		       const struct leaves *leaves)
+{
+	return !leaves->log || (add(r, leaves->log, ratio_of(l)) &&
+				add(r, leaves->behind, ratio_of(l)));
+}
+
+/*
+ * Sets *@behind to the blocks that belong to the inode, but not to the log: in
+ * step 1, and in step 3.
+ */
+static bool behind_first(const struct log *l, struct runs *behind)
+{
+	*behind = l->new;
+	return add_all(behind, &l->tree) && add_leaves(l, behind, &l->second);
+}
+
+static bool behind_second(const struct log *l, struct runs *behind)
+{
+	*behind = l->old;
+	return add_all(behind, &l->tree) && add_leaves(l, behind, &l->first);
+}
+
+static errcode_t take_leaf(struct log *l, struct e4l_txn *t, blk64_t *leaf)
+{
+	struct e4l_own_run run;
+	errcode_t err = take(l, t, ratio_of(l), &run);
+
+	if (!err)
+		*leaf = run.blk;
+	return err;
+}
+
+/* Takes tree blocks for both steps, unless the inode has space for all extents. */
+static errcode_t take_leaves(struct log *l, struct e4l_txn *t)
+{
+	const size_t most = EXTENT_ROOT_ENTRIES;
+	errcode_t err;
+
+	if (l->now.n + l->new.n + l->tree.n <= most &&
+	    l->wanted.n + l->old.n + l->tree.n <= most)
+		return 0;
+	err = take_leaf(l, t, &l->first.log);
+	if (!err)
+		err = take_leaf(l, t, &l->first.behind);
+	if (!err)
+		err = take_leaf(l, t, &l->second.log);
+	return err ? err : take_leaf(l, t, &l->second.behind);
+}
+
+static errcode_t append_in(struct log *l, struct e4l_txn *t)
+{
+	struct runs behind, later;
+	errcode_t err = choose(l, t);
+
+	if (!err)
+		err = take_leaves(l, t);
+	if (!err && (!behind_first(l, &behind) || !behind_second(l, &later)))
+		err = ENOSPC;
+	if (!err)
+		err = set_map(l, &l->now, &behind, &l->first);
+	return err ? err : e4l_txn_put_inode(t, l->ino, l->inode);
+}
+
+/* Step 1. */
+static errcode_t append(struct log *l)
+{
+	struct e4l_txn *t;
+	errcode_t err, err2;
+
+	err = e4l_journal_open(l->e, l->external, &l->j);
+	if (err)
+		return err;
+	err = e4l_txn_begin(l->j, &t);
+	if (!err) {
+		err = append_in(l, t);
+		if (!err)
+			err = e4l_txn_commit(t);
+		else
+			e4l_txn_abort(t);
+		if (err == ENOSPC)
+			no_space(l);
+	}
+	err2 = e4l_journal_close(l->j);
+	return err ? err : err2;
+}
+
+/* Returns the block of @r with the logical block @lblk, and cuts *@len. */
+static blk64_t place_of(const struct runs *r, blk64_t lblk, blk64_t *len)
+{
+	size_t i = 0;
+
+	while (lblk >= r->v[i].len)
+		lblk -= r->v[i++].len;
+	if (*len > r->v[i].len - lblk)
+		*len = r->v[i].len - lblk;
+	return r->v[i].blk + lblk;
+}
+
+/* Step 2: copies the log. */
+static errcode_t copy_log(struct log *l)
+{
+	blk64_t blocks = count(&l->now), done, n;
+	io_channel io = l->fs->io;
+	errcode_t err;
+	uint8_t *buf;
+
+	err = io_channel_alloc_buf(io, COPY_BYTES / l->fs->blocksize, &buf);
+	if (err)
+		return err;
+	for (done = 0; done < blocks && !err; done += n) {
+		blk64_t from, to;
+		int bytes;
+
+		n = COPY_BYTES / l->fs->blocksize;
+		n = n < blocks - done ? n : blocks - done;
+		from = place_of(&l->now, done, &n);
+		to = place_of(&l->wanted, done, &n);
+		bytes = -(int)(n * l->fs->blocksize);
+		/* the log of an overlay is not used, except its superblock */
+		if (from == to || (l->e->over && done))
+			continue;
+		err = io_channel_read_blk64(io, from, bytes, buf);
+		if (!err)
+			err = io_channel_write_blk64(io, to, bytes, buf);
+		if (err)
+			e4l_fail(l->e, err, "copying the journal", l->ino,
+				 from);
+	}
+	ext2fs_free_mem(&buf);
+	return err;
+}
+
+/* Writes the inode in its place, outside a transaction. */
+static errcode_t write_inode(struct log *l)
+{
+	ext2_filsys fs = l->fs;
+	size_t at = (l->ino - 1) % fs->super->s_inodes_per_group *
+		    (size_t)EXT2_INODE_SIZE(fs->super);
+	dgrp_t group = ext2fs_group_of_ino(fs, l->ino);
+	blk64_t blk = ext2fs_inode_table_loc(fs, group) + at / fs->blocksize;
+	errcode_t err;
+	uint8_t *buf;
+
+	at %= fs->blocksize;
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	err = io_channel_read_blk64(fs->io, blk, -(int)fs->blocksize, buf);
+	if (!err) {
+		e4l_inode_to_disk(fs, (void *)(buf + at), (void *)l->inode);
+		err = ext2fs_inode_csum_set(fs, l->ino, (void *)(buf + at));
+	}
+	if (!err)
+		err = io_channel_write_blk64(fs->io, blk, -(int)fs->blocksize,
+					     buf);
+	ext2fs_free_mem(&buf);
+	ext2fs_flush_icache(fs);
+	return err ? e4l_fail(l->e, err, "moving the journal", l->ino, blk) : 0;
+}
+
+/* Step 3: the log is in its new place, the old blocks are behind it. */
+static errcode_t exchange_in(struct log *l)
+{
+	struct runs behind;
+	errcode_t err;
+
+	if (!behind_second(l, &behind))
+		return pinned(l);
+	err = set_map(l, &l->wanted, &behind, &l->second);
+	if (!err)
+		err = io_channel_flush(l->fs->io);
+	if (!err)
+		err = e4l_journal_check(l->j);
+	if (!err)
+		err = write_inode(l);
+	if (!err)
+		err = io_channel_flush(l->fs->io);
+	return err ? err : e4l_renew_buffers(l->fs->io);
+}
+
+/* Steps 2 and 3.  The session writes nothing: it checks for other users. */
+static errcode_t exchange(struct log *l)
+{
+	errcode_t err, err2;
+
+	err = e4l_journal_open(l->e, l->external, &l->j);
+	if (err)
+		return err;
+	err = copy_log(l);
+	if (!err)
+		err = exchange_in(l);
+	err2 = e4l_journal_close(l->j);
+	return err ? err : err2;
+}
+
+static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < r->n && !err; i++)
+		err = e4l_txn_free(t, r->v[i].blk & ~(ratio - 1),
+				   (r->v[i].len + ratio - 1) & ~(ratio - 1));
+	return err;
+}
+
+/* The tree block of the log stays, and is not changed. */
+static errcode_t truncate_in(struct log *l, struct e4l_txn *t)
+{
+	const struct runs none = { .n = 0 };
+	struct runs behind;
+	errcode_t err;
+
+	if (!behind_second(l, &behind) ||
+	    (l->second.behind && !add(&behind, l->second.behind, ratio_of(l))))
+		return pinned(l);
+	err = set_inode(l, &l->wanted, &none, &l->second);
+	if (!err)
+		err = e4l_txn_put_inode(t, l->ino, l->inode);
+	return err ? err : free_all(t, &behind, ratio_of(l));
+}
+
+/* The superblock has a copy of the journal's map. */
+static void keep_map(struct log *l)
+{
+	struct ext2_inode *in = (struct ext2_inode *)l->inode;
+	struct ext2_super_block *sb = l->fs->super;
+
+	if (sb->s_jnl_backup_type == EXT3_JNL_BACKUP_BLOCKS)
+		memcpy(sb->s_jnl_blocks, in->i_block, sizeof(in->i_block));
+}
+
+/* Step 4. */
+static errcode_t cut(struct log *l)
+{
+	struct e4l_txn *t;
+	errcode_t err, err2;
+
+	err = e4l_journal_open(l->e, l->external, &l->j);
+	if (err)
+		return err;
+	err = e4l_txn_begin(l->j, &t);
+	if (!err) {
+		err = truncate_in(l, t);
+		if (err)
+			e4l_txn_abort(t);
+		else
+			err = e4l_txn_commit(t);
+	}
+	if (!err)
+		keep_map(l);
+	err2 = e4l_journal_close(l->j);
+	return err ? err : err2;
+}
+
+static errcode_t move_log(struct log *l)
+{
+	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
+	errcode_t err = read_log(l);
+
+	if (err || !any_above(l))
+		return err;
+	if (!(in->i_flags & EXT4_EXTENTS_FL) ||
+	    count(&l->now) % ratio_of(l) ||
+	    (l->tree.n && ratio_of(l) > 1))
+		return pinned(l);
+	err = append(l);
+	if (!err)
+		err = exchange(l);
+	return err ? err : cut(l);
+}
+
+errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,
+			      const struct e4l_size *size, uint64_t *lacking)
+{
+	struct log l = {
+		.e = e, .fs = e->fs, .external = external, .size = size,
+		.lacking = lacking,
+		.ino = e->fs->super->s_journal_inum,
+	};
+	errcode_t err;
+
+	if (!ext2fs_has_feature_journal(e->fs->super) || !l.ino ||
+	    e4l_has_external_journal(e->fs->super))
+		return 0;
+	err = ext2fs_get_mem(EXT2_INODE_SIZE(e->fs->super), &l.inode);
+	if (err)
+		return err;
+	if (!e->fs->block_map)
+		err = ext2fs_read_block_bitmap(e->fs);
+	if (!err)
+		err = move_log(&l);
+	ext2fs_free_mem(&l.inode);
+	return err;
+}
