@@ -38,6 +38,7 @@ static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
 };
 static const char *const zeroout_words[] = { "off", NULL };
+static const char *const shrink_words[] = { "smallest", NULL };
 
 #define AT(member) offsetof(struct e4repack, member)
 static const struct args_option options[] = {
@@ -89,6 +90,13 @@ static const struct args_option options[] = {
 	  .help = "also renumber inodes referenced by overlayfs" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
 	  .help = "discard free blocks that the run wrote or freed" },
+	{ .name = "shrink", .kind = ARGS_SIZE, .offset = AT(shrink_bytes),
+	  .value = "SIZE", .implied = "smallest", .choices = shrink_words,
+	  .min = 1, .max = MAX_BYTES,
+	  .help = "make the filesystem smaller: SIZE, or smallest" },
+	{ .name = "free", .kind = ARGS_SIZE, .offset = AT(free_bytes),
+	  .value = "SIZE", .max = MAX_BYTES,
+	  .help = "with --shrink: the smallest size with SIZE free" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
 	  .help = "draw the block groups before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
@@ -192,6 +200,11 @@ static errcode_t repack(struct e4repack *r)
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.free_run_blocks = r->free_run / bs + !!(r->free_run % bs),
+		.shrink_blocks = r->flags & E4L_REPACK_SHRINK ?
+				 r->shrink_bytes / bs : 0,
+		.shrink_free_blocks = r->free_bytes == NOT_GIVEN ? 0 :
+				      r->free_bytes / bs +
+				      !!(r->free_bytes % bs),
 	};
 	const struct e4l_repack_limits limits = {
 		.copy_blocks = budget(r, &r->max_copy),
@@ -281,7 +294,8 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 {
 	unsigned long long n = r->result.done.transactions;
 
-	say_why_failed(r, err);
+	if (!e4repack_shrinks(r) || !e4repack_say_shrink_failure(r, err))
+		say_why_failed(r, err);
 	if (r->online && r->result.files_done)
 		say("%s: %llu of %llu files were repacked before the failure",
 		    r->target.name, (unsigned long long)r->result.files_done,
@@ -445,7 +459,9 @@ static int run(struct e4repack *r, const char *name)
 
 	if (!open_target(r, name))
 		return STATUS_FAILED;
-	ok = work(r);
+	ok = !e4repack_shrink_refuses(r, name) && work(r);
+	if (ok)
+		e4repack_truncate(r);
 	if (ok)
 		ok = report(r);
 	else
@@ -472,6 +488,8 @@ static void set_flags(struct e4repack *r)
 {
 	r->flags = flags_of(r->only, e4repack_only_flags) |
 		   flags_of(r->move, move_flags);
+	if (r->shrink_bytes != NOT_GIVEN)
+		r->flags |= E4L_REPACK_SHRINK;
 	if (!r->only)
 		r->flags |= E4L_REPACK_DEFAULT;
 	if (r->inodes || r->all)
@@ -513,6 +531,8 @@ static const char *contradiction(const struct e4repack *r)
 		return "--free-run requires a whole filesystem, without PATH";
 	if (r->renumber_anyway && !(flags & E4L_REPACK_INODES))
 		return "--renumber-anyway requires --inodes";
+	if (e4repack_shrink_contradiction(r))
+		return e4repack_shrink_contradiction(r);
 	if (r->map && r->args.json)
 		return "--map and --json cannot be given together: use e4frag "
 		       "--json --map";
@@ -547,6 +567,7 @@ int main(int argc, char **argv)
 	struct e4repack r = {
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
+		.shrink_bytes = NOT_GIVEN, .free_bytes = NOT_GIVEN,
 		.max_seconds = NOT_GIVEN, .rate = NOT_GIVEN, .mem = DEFAULT_MEM,
 	};
 	int first, status;

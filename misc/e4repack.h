@@ -10,6 +10,7 @@
 #include "support/args.h"
 #include "support/block_map.h"
 #include "support/interrupt.h"
+#include "support/json_line.h"
 #include "support/pace.h"
 #include "support/progress.h"
 #include "support/repacking.h"
@@ -34,6 +35,9 @@ struct e4repack {
 	uint64_t max_seconds, min_excess;
 	/* maximum size of a target region in bytes; 0: no limit */
 	uint64_t free_run;
+	/* new size in bytes; 0: the smallest; NOT_GIVEN: do not shrink */
+	uint64_t shrink_bytes;
+	uint64_t free_bytes;	/* free bytes of the smallest size; NOT_GIVEN */
 	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
 	struct args_texts exclude;
@@ -61,6 +65,7 @@ struct e4repack {
 	/* messages to print when a signal arrives */
 	char *first, *second;
 	bool planned;			/* the plan was not empty */
+	bool truncated;			/* the image has the new size */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */
 	/* a failure occurred that did not end the run */
@@ -117,6 +122,26 @@ errcode_t e4repack_online(struct e4repack *r,
 			  const struct e4l_repack_what *what,
 			  const struct e4l_repack_limits *limits,
 			  const struct e4l_repack_callbacks *callbacks);
+
+/* ------------------------------------------------------- e4repack_shrink.c */
+
+/* Whether --shrink was given. */
+bool e4repack_shrinks(const struct e4repack *r);
+/*
+ * If options cannot be combined with --shrink or --free, returns a message about
+ * them, otherwise NULL.
+ */
+const char *e4repack_shrink_contradiction(const struct e4repack *r);
+/* If the filesystem is mounted, prints a message and returns true. */
+bool e4repack_shrink_refuses(const struct e4repack *r, const char *name);
+/* Prints @err if it is a failure of --shrink; otherwise, returns false. */
+bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
+/* Truncates an image that contains the filesystem only. */
+void e4repack_truncate(struct e4repack *r);
+/* Prints rows of the table, and the commands that must follow. */
+void e4repack_print_new_size(const struct e4repack *r);
+void e4repack_print_next(const struct e4repack *r);
+json_t *e4repack_shrink_json(const struct e4repack *r);
 
 /* Prints the planned cost before writing begins. */
 void e4repack_print_planned(const struct e4repack *r,

@@ -53,6 +53,9 @@ bool e4repack_print_json(const struct e4repack *r)
 	json_t *rest = json_repack(&r->result, r->target.fs->blocksize);
 	int failed = json_object_update(object, rest);
 
+	if (e4repack_shrinks(r))
+		failed |= json_object_set_new(object, "shrink",
+					      e4repack_shrink_json(r));
 	json_decref(rest);
 	return json_write(json_checked(object, failed));
 }

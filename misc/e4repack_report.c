@@ -50,7 +50,8 @@ static void print_head(const struct e4repack *r)
 		       "stopped during planning; nothing was changed" :
 		       is_skipping(r) ?
 		       "no repack is possible with the free space and options "
-		       "available" : "nothing to do");
+		       "available" : e4repack_shrinks(r) ?
+		       "already as small as possible" : "nothing to do");
 	else if (r->dry_run)
 		printf(": planned; nothing was changed\n");
 	else
@@ -74,6 +75,9 @@ void e4repack_print_planned(const struct e4repack *r,
 	if (cost->inodes)
 		printf(", renumber %s",
 		       THINGS(cost->inodes, "inode", "inodes"));
+	if (e4repack_shrinks(r))
+		printf(", and shrink to %s",
+		       SIZE(e4repack_bytes(r, result->shrink.new_blocks)));
 	putchar('\n');
 	fflush(stdout);
 }
@@ -130,6 +134,7 @@ static void print_table(const struct e4repack *r)
 	printf("%-22s %13s %13s\n", "Free extents >= 1 MiB",
 	       PERCENT(before->large_free_blocks, before->free_blocks),
 	       PERCENT(after->large_free_blocks, after->free_blocks));
+	e4repack_print_new_size(r);
 }
 
 /* ---------------------------------------------------------------------- cost */
@@ -234,6 +239,7 @@ void e4repack_print(const struct e4repack *r)
 		print_table(r);
 		print_cost(r);
 	}
+	e4repack_print_next(r);
 	print_skipped(r);
 	print_more(r);
 	print_map(r, r->dry_run ? "Now" : "Before", r->before);

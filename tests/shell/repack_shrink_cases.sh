@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --shrink: refused sizes and files, --free, images that must not be
+# truncated, partitions, devices, undo files, and the report.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+require_program resize2fs
+no_leak_check
+
+by_name() {
+	digest -mnz "$1" | grep -v '^7 ' | sort
+}
+
+kept() {
+	clean "$img"
+	by_name "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+}
+
+# make: a filesystem with a file at its end.
+make() {
+	aged "$img" <<-'END'
+	size 64M
+	file /immutable extents 0+3w@15000 flags immutable
+	file /swap extents 0+80w@15010
+	file /last extents 0+9w@15100
+	tree /t dirs 5 files 8 size 1K-9K
+	scatter /apart frags 30 blocks 2
+	END
+	by_name "$img" >"$work/before"
+}
+
+what=usage
+mustfail 2 "$e4repack" --free=1M "$img"
+says '^e4repack: --free requires --shrink$'
+mustfail 2 "$e4repack" --shrink=20M --free=1M "$img"
+mustfail 2 "$e4repack" --shrink --no-move "$img"
+mustfail 2 "$e4repack" --shrink "$img" /t
+mustfail 2 "$e4repack" --shrink=0 "$img"
+
+what='pinned files'
+make
+mustfail 1 "$e4repack" --shrink "$img"
+says 'inode [0-9]+ must not be moved, but has blocks beyond the new end'
+block=15010
+printf SWAPSPACE2 | dd of="$img" bs=1 conv=notrunc status=none \
+	seek=$((block * 4096 + 4086))
+by_name "$img" >"$work/before"
+mustfail 1 "$e4repack" --shrink --move=immutable "$img"
+says 'must not be moved'
+kept
+
+what='too small'
+mustfail 1 "$e4repack" --move=immutable,swap --shrink=2M "$img"
+says 'the smallest possible size is [0-9]+ bytes, [0-9]+ more than requested'
+least=$(sed 's/.*possible size is \([0-9]*\) bytes.*/\1/' "$err")
+kept
+
+what='smallest'
+repack --move=immutable,swap --shrink "$img"
+same "$what: size" "$(stat -c %s "$img")" "$least"
+same "$what: truncated" "$(report shrink.truncated)" true
+kept
+if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+	/usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+		"$top_srcdir/doc/schema/e4repack-1.json" "$work/.report" ||
+		fail "the report is not valid"
+fi
+check resize2fs "$img" 64M
+kept
+
+what='--free'
+make
+repack --move=immutable --shrink --free=3M "$img"
+kept
+free=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
+same "$what: free blocks" "$free" "$(report shrink.free_blocks)"
+if [ "$free" -lt 768 ] || [ "$free" -gt 900 ]; then
+	fail "$free blocks are free"
+fi
+
+what='data after the filesystem'
+make
+echo 'more data' >>"$img"
+size=$(stat -c %s "$img")
+check "$e4repack" --move=immutable --shrink "$img"
+grep -q 'not truncated, because it has data after the filesystem' "$out" ||
+	fail "no reason in the report"
+same "$what: size" "$(stat -c %s "$img")" "$size"
+tail -n 1 "$img" | grep -q 'more data$' || fail "the data were changed"
+kept
+
+what='undo file'
+make
+cp "$img" "$work/original"
+check "$e4repack" --move=immutable --shrink -z "$work/undo" "$img"
+same "$what: size" "$(stat -c %s "$img")" "$(stat -c %s "$work/original")"
+kept
+check e2undo "$work/undo" "$img"
+same "$what: blocks" "$(dumpe2fs -h "$img" 2>/dev/null |
+	sed -n 's/^Block count: *//p')" 16384
+kept
+
+what='an offset'
+make
+{ head -c 1M /dev/zero; cat "$img"; head -c 1M /dev/zero; } >"$work/disk"
+size=$(stat -c %s "$work/disk")
+check "$e4repack" --move=immutable --shrink "$work/disk?offset=1048576"
+grep -q '^  logical volume: lvreduce -L [0-9]*b ' "$out" || fail "no commands"
+same "$what: size" "$(stat -c %s "$work/disk")" "$size"
+tail -c +1048577 "$work/disk" | head -c 64M >"$img"
+kept
+
+what='a device'
+if can_mount; then
+	make
+	attach "$img"
+	check "$e4repack" --move=immutable --shrink "$loop"
+	grep -q 'The filesystem has its new size: [0-9]* bytes ([0-9]* sectors' \
+		"$out" || fail "no size"
+	kept
+	mkdir "$work/mnt"
+	check mount -t ext4 "$loop" "$work/mnt"
+	defer "umount $work/mnt"
+	mustfail 1 "$e4repack" --shrink "$loop"
+	umount "$work/mnt"
+	undefer "umount $work/mnt"
+	detach "$loop"
+fi
+
+what='inode numbers'
+aged "$img" <<'END'
+size 96M
+mke2fs -g 1024 -N 6144 -J size=4
+many /gone count 2500
+tree /t dirs 20 files 20 size 1K-2K
+link /t/d19/f0 /t/d0/linked
+delete /gone percent 100
+END
+by_name "$img" >"$work/before"
+repack -n --shrink "$img"
+renumbered=$(report shrink.renumbered_inodes)
+[ "$renumbered" -gt 400 ] || fail "only $renumbered inodes are renumbered"
+repack --shrink "$img"
+same "$what: renumbered" "$(report shrink.renumbered_inodes)" "$renumbered"
+kept
