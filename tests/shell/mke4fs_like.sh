@@ -193,6 +193,18 @@ rm src/a/secret
 like five six -d src
 ! grep -q a-secret-that-is-removed six || fail "deleted content is left"
 
+# e2fsck does not count inline symbolic links in quotas.
+rm -rf kept && mkdir kept
+ln -s "$(printf '%060d' 7)" kept/link
+echo file >kept/file
+rm -f old
+check mke2fs -q -t ext4 -Oinline_data,quota -d kept old 16M
+e2fsck -fy old >/dev/null 2>&1 || :
+rm kept/link
+like old new -d kept
+holds new kept
+rm -f old new
+
 # The same path from an archive, and from another image.
 if built_with ARCHIVE; then
 	tar -C src --format=pax -cf src.tar .

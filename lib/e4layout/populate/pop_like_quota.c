@@ -41,7 +41,10 @@ errcode_t e4l_like_count(struct e4l_like *l, ext2_ino_t ino,
 	errcode_t err = 0;
 	int64_t bytes;
 
-	if (!ext2fs_has_feature_quota(l->fs->super))
+	/* e2fsck does not count symbolic links with inline data */
+	if (!ext2fs_has_feature_quota(l->fs->super) ||
+	    (LINUX_S_ISLNK(inode->i_mode) &&
+	     inode->i_flags & EXT4_INLINE_DATA_FL))
 		return 0;
 	e4l_quota_inodes(l->fs->super, inos);
 	bytes = ext2fs_get_stat_i_blocks(l->fs, (struct ext2_inode *)inode) *
