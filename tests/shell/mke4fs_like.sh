@@ -205,6 +205,19 @@ like old new -d kept
 holds new kept
 rm -f old new
 
+# A symbolic link with another target keeps its creation time.
+crtime() {
+	debugfs -R "stat $2" "$1" 2>/dev/null | sed -n 's/^ *crtime: //p'
+}
+ln -s one kept/link
+check env SOURCE_DATE_EPOCH=1000000000 "$mke4fs" -q -d kept old 16M
+ln -sfn another kept/link
+check env SOURCE_DATE_EPOCH=1100000000 "$mke4fs" -q --like=old -d kept new
+[ -n "$(crtime old /link)" ] || fail "no creation time"
+same 'creation time' "$(crtime new /link)" "$(crtime old /link)"
+sound new
+rm -f old new
+
 # The same path from an archive, and from another image.
 if built_with ARCHIVE; then
 	tar -C src --format=pax -cf src.tar .

@@ -232,12 +232,17 @@ static void put_device(uint64_t rdev, uint32_t *block)
 		block[1] = (minor & 0xff) | major << 8 | (minor & ~0xffU) << 12;
 }
 
-/* Sets up an inode without content. */
-static errcode_t put_new(struct e4l_like *l, const struct node *n,
+/*
+ * Sets up an inode without content.  @again: @i is the old inode of the path,
+ * and keeps its creation time.
+ */
+static errcode_t put_new(struct e4l_like *l, const struct node *n, bool again,
 			 struct ext2_inode_large *i)
 {
 	const struct extra *x = &l->t->extras.v[n->extra];
 	uint64_t crtime = n->extra ? x->crtime : l->p->now;
+	bool keeps = again && LARGE(l, i, i_crtime_extra);
+	uint32_t old = i->i_crtime, old_extra = i->i_crtime_extra;
 
 	memset(i, 0, inode_bytes(l));
 	i->i_mode = n->mode;
@@ -247,8 +252,13 @@ static errcode_t put_new(struct e4l_like *l, const struct node *n,
 		i->i_extra_isize = l->p->extra_isize;
 	if (l->p->o.clamp_times)
 		crtime = n->mtime;
-	if (LARGE(l, i, i_crtime_extra))
+	if (LARGE(l, i, i_crtime_extra)) {
 		PUT_TIME(l, i, i_crtime, crtime);
+		if (keeps) {
+			i->i_crtime = old;
+			i->i_crtime_extra = old_extra;
+		}
+	}
 	if (!ext2fs_has_feature_extents(l->fs->super) ||
 	    !(S_ISREG(n->mode) || S_ISDIR(n->mode) ||
 	      (S_ISLNK(n->mode) && n->size >= I_BLOCK_BYTES)))
@@ -508,7 +518,7 @@ static errcode_t fill_inode(struct e4l_like *l, uint32_t id,
 	errcode_t err = 0;
 
 	if (l->state[id] != LIKE_KEPT)
-		err = put_new(l, n, i);
+		err = put_new(l, n, l->state[id] == LIKE_AGAIN, i);
 	if (!err)
 		err = put_content(l, id, i, file);
 	if (err || raw) {
