@@ -193,6 +193,35 @@ rm src/a/secret
 like five six -d src
 ! grep -q a-secret-that-is-removed six || fail "deleted content is left"
 
+# ... neither in a cluster that a file keeps, nor below an unwritten extent.
+rm -rf kept && mkdir kept
+yes a-secret-that-is-removed | head -c 200000 >kept/file
+cp kept/file kept/gone
+check "$mke4fs" -q -b4096 -Obigalloc -C65536 -d kept old 16M
+rm kept/gone
+echo short >kept/file
+like old new -d kept
+! grep -q a-secret-that-is-removed new || fail "content is left in a cluster"
+holds new kept
+yes a-secret-that-is-removed | head -c 200000 >kept/file
+rm -f old
+check "$mke4fs" -q -b4096 -d kept old 16M
+rm kept/file
+truncate -s 200000 kept/file kept/taken
+# mke2fs drops nanoseconds, and the time of the root directory
+touch -d @1000000000 kept kept/*
+rm -f unwritten
+check mke2fs -q -t ext4 -b4096 -d kept unwritten 16M
+check debugfs -w -R 'fallocate /file 0 48' unwritten
+check debugfs -w -R 'fallocate /taken 0 48' unwritten
+check debugfs -w -R 'set_inode_field <2> mtime @1000000000' unwritten
+like old new --from=unwritten
+! grep -q a-secret-that-is-removed new ||
+	fail "content is left below unwritten extents"
+holds new kept
+like new again --from=unwritten
+check cmp new again
+
 # e2fsck does not count inline symbolic links in quotas.
 rm -rf kept && mkdir kept
 ln -s "$(printf '%060d' 7)" kept/link

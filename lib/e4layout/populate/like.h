@@ -65,6 +65,8 @@ struct e4l_like {
 	struct e4l_populate *p;
 	int fd;			/* the old image; borrowed */
 	ext2fs_block_bitmap was; /* blocks allocated in the old image */
+	/* blocks allocated after blocks were freed, before others are taken */
+	ext2fs_block_bitmap kept;
 	uint8_t *state;		/* [node]: enum like_state */
 	uint8_t *seen;		/* [node]: the old directory has the name */
 	uint32_t *node_of;	/* [inode number]: node, or 0 */
@@ -77,6 +79,8 @@ struct e4l_like {
 	/* runs to write from the source; fill_of.v[i]: node of writes.v[i] */
 	VEC(struct like_run) writes;
 	VEC(uint32_t) fill_of;
+	/* runs of old files that may hold removed content: to be zeroed */
+	VEC(struct like_run) zeroes;
 	VEC(struct like_usage) usage[QUOTA_TYPES];
 	uint64_t missing;	/* blocks that could not be assigned */
 	bool changed;

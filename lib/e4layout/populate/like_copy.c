@@ -3,7 +3,7 @@
  * Writes an image that is like an old image:
  *
  *  1. Copy the old image without its superblock; holes stay holes.
- *  2. Zero the blocks that no longer belong to a file.
+ *  2. Zero the blocks that may contain removed content.
  *  3. Write changed metadata and new content.
  *  4. Write the superblock, after everything else is on the disk.
  */
@@ -126,7 +126,10 @@ static errcode_t zero(struct copying *c, blk64_t pblk, uint64_t n)
 	return err;
 }
 
-/* Zeroes blocks of deleted files that no new file uses. */
+/*
+ * Zeroes the blocks that were freed, even if they are taken again: a new user
+ * may leave them unwritten, or use only a part of a cluster.
+ */
 static errcode_t zero_freed(struct copying *c)
 {
 	struct e4l_like *l = c->l;
@@ -140,7 +143,8 @@ static errcode_t zero_freed(struct copying *c)
 							 &end))
 			end = last + 1;
 		for (at = first; at < end && !err; at++) {
-			if (ext2fs_test_block_bitmap2(l->fs->block_map, at))
+			if (ext2fs_test_block_bitmap2(l->fs->block_map, at) &&
+			    ext2fs_test_block_bitmap2(l->kept, at))
 				continue;
 			if (n && run + n != at) {
 				err = zero(c, run, n);
@@ -164,13 +168,15 @@ static errcode_t put_metadata(struct copying *c,
 	uint32_t bs = c->l->fs->blocksize;
 	uint64_t at = b->blk * bs;
 	char *old = c->buf, *new = c->buf + bs;
+	bool in_map = b->blk >= c->l->fs->super->s_first_data_block, zeroed;
 	errcode_t err;
 
-	if (b->blk >= c->l->fs->super->s_first_data_block &&
-	    !ext2fs_test_block_bitmap2(c->l->fs->block_map, b->blk))
+	if (in_map && !ext2fs_test_block_bitmap2(c->l->fs->block_map, b->blk))
 		return 0;
+	/* zero_freed() has zeroed a block that is freed and taken again */
+	zeroed = in_map && !ext2fs_test_block_bitmap2(c->l->kept, b->blk);
 	err = e4l_read_full(c->l->fd, old, bs, at, EIO);
-	if (err || !memcmp(old, b->data, bs))
+	if (err || (!zeroed && !memcmp(old, b->data, bs)))
 		return err;
 	memcpy(new, b->data, bs);
 	hide_super(new, bs, at);
@@ -240,6 +246,8 @@ static errcode_t write_changes(struct copying *c)
 	errcode_t err = zero_freed(c);
 	size_t i;
 
+	for (i = 0; i < l->zeroes.n && !err; i++)
+		err = zero(c, l->zeroes.v[i].pblk, l->zeroes.v[i].len);
 	if (!err)
 		err = put_all_metadata(c);
 	for (i = 0; i < l->writes.n && !err; i++)

@@ -459,6 +459,8 @@ static errcode_t change(struct e4l_like *l)
 {
 	errcode_t err = e4l_pop_load_free(l->p);
 
+	if (!err)
+		err = ext2fs_copy_bitmap(l->fs->block_map, &l->kept);
 	if (err)
 		return err;
 	l->stats.free_blocks = ext2fs_free_blocks_count(l->fs->super);
@@ -539,6 +541,8 @@ void e4l_like_free(struct e4l_like *l)
 	e4l_populate_free(l->p);
 	if (l->was)
 		ext2fs_free_block_bitmap(l->was);
+	if (l->kept)
+		ext2fs_free_block_bitmap(l->kept);
 	e4l_overlay_free(l->e);
 	free(l->state);
 	free(l->seen);
@@ -549,5 +553,6 @@ void e4l_like_free(struct e4l_like *l)
 	free(l->files.v);
 	free(l->writes.v);
 	free(l->fill_of.v);
+	free(l->zeroes.v);
 	free(l);
 }

@@ -850,6 +850,49 @@ static errcode_t note_writes(struct settling *s, const struct like_file *file)
 	return 0;
 }
 
+static errcode_t note_zeroes(struct e4l_like *l, uint64_t pblk, uint64_t len)
+{
+	if (!len)
+		return 0;
+	if (vec_room(&l->zeroes, 1))
+		return ENOMEM;
+	l->zeroes.v[l->zeroes.n++] = (struct like_run) {
+		.pblk = pblk, .len = len,
+	};
+	return 0;
+}
+
+/*
+ * Notes the blocks of an old file that may hold removed content below its new
+ * map: unwritten runs, and blocks that are not mapped in a cluster.
+ */
+static errcode_t note_hidden(struct settling *s)
+{
+	uint32_t ratio = s->l->p->ratio;
+	uint64_t done = 0, start, end, next;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < s->out.n && s->map->runs.n && !err; i++) {
+		const struct like_run *r = &s->out.v[i];
+
+		start = r->lblk / ratio * ratio;
+		if (start < done)
+			start = r->lblk;
+		end = r->lblk + (uint64_t)r->len;
+		done = (end + ratio - 1) / ratio * ratio;
+		next = i + 1 < s->out.n ? s->out.v[i + 1].lblk : done;
+		err = note_zeroes(s->l, r->pblk - (r->lblk - start),
+				  r->lblk - start);
+		if (!err && r->unwritten)
+			err = note_zeroes(s->l, r->pblk, r->len);
+		if (!err)
+			err = note_zeroes(s->l, r->pblk + r->len,
+					  (next < done ? next : done) - end);
+	}
+	return err;
+}
+
 /* Replaces the runs of @file, the last of l->runs, by runs with blocks. */
 static errcode_t replace_runs(struct settling *s, struct like_file *file)
 {
@@ -877,10 +920,13 @@ errcode_t e4l_like_settle(struct e4l_like *l, ext2_ino_t ino,
 	if (!err && s.clusters)
 		err = ext2fs_iblk_add_blocks(l->fs, (struct ext2_inode *)inode,
 					     s.clusters);
-	if (!err && map->extents && !is_same_map(&s))
+	if (!err && map->extents && !is_same_map(&s)) {
 		err = write_tree(&s, ino, inode);
-	else if (!err && !map->extents)
+		if (!err)
+			err = note_hidden(&s);
+	} else if (!err && !map->extents) {
 		err = write_indirect(&s, ino, inode);
+	}
 	if (!err)
 		err = note_writes(&s, file);
 	if (!err && file->first + file->n == l->runs.n)
