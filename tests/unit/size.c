@@ -245,6 +245,18 @@ END_TEST
 
 /* -------------------------------------------------------------------- end */
 
+/* Whether the blocks of descriptors have nothing after the last descriptor. */
+static bool ends_with_zeroes(ext2_filsys fs)
+{
+	const char *descs = (const char *)fs->group_desc;
+	size_t at = (size_t)fs->group_desc_count * EXT2_DESC_SIZE(fs->super);
+	size_t end = (size_t)fs->desc_blocks * fs->blocksize;
+
+	while (at < end && !descs[at])
+		at++;
+	return at == end;
+}
+
 START_TEST(end)
 {
 	struct e4l_size size;
@@ -268,6 +280,7 @@ START_TEST(end)
 	CHECK(!truncate(img.path, size.blocks * blocksize));
 	CHECK(is_sound(img.path));
 	image_open(&img);
+	CHECK(ends_with_zeroes(img.fs));
 	ck_assert_uint_eq(ext2fs_blocks_count(img.fs->super), size.blocks);
 	image_remove(&img);
 }

@@ -210,7 +210,9 @@ static errcode_t copy_state(struct end *s)
 		return err;
 	}
 	memcpy(new.super, fs->super, SUPERBLOCK_SIZE);
-	memcpy(new.descs, fs->group_desc, bytes);
+	memset(new.descs, 0, bytes);
+	memcpy(new.descs, fs->group_desc,
+	       (size_t)s->size.groups * EXT2_DESC_SIZE(fs->super));
 	fill_super(s, new.super);
 	set_state(fs, &new);
 	err = ext2fs_allocate_block_bitmap(fs, "blocks", &fs->block_map);
