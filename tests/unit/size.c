@@ -23,6 +23,9 @@ static const char *const options[] = {
 	"-b 1024 -O ^64bit,^metadata_csum,^uninit_bg",
 	"-b 1024 -O sparse_super2,^resize_inode",
 	"-b 1024 -O sparse_super2 -g 512 -G 8",
+	/* the tables of the new last group lie in the place of a backup */
+	"-b 1024 -O sparse_super2 -g 1024 -G 2",
+	"-b 1024 -O sparse_super2,^flex_bg,^resize_inode -g 2048",
 	"-b 1024 -O ^sparse_super,^resize_inode -g 2048",
 	"-b 1024 -O meta_bg,^resize_inode -g 512",
 	"-b 1024 -O meta_bg,^resize_inode,^flex_bg -g 512",

@@ -29,6 +29,7 @@ struct end {
 	struct e4l_size size;
 	struct state old;
 	struct e4l_own now, kept, gone, new;	/* own blocks: find_sets() */
+	bool overlap;		/* two things are in a block of @kept */
 };
 
 /* ------------------------------------------------------ is the tail empty? */
@@ -293,6 +294,7 @@ static bool all_free(struct end *s, const struct e4l_own *own)
 static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 {
 	errcode_t err;
+	blk64_t sum;
 
 	e4l_own_free(&s->kept);
 	e4l_own_free(&s->gone);
@@ -300,7 +302,11 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 	err = e4l_own_add(&shape->fs, 0, s->size.groups, &s->kept);
 	if (err)
 		return err;
+	sum = e4l_own_count(&s->kept);
 	e4l_own_sort(&s->kept);
+	/* the metadata of several groups can share a cluster */
+	s->overlap = EXT2FS_CLUSTER_RATIO(s->fs) == 1 &&
+		     sum != e4l_own_count(&s->kept);
 	err = e4l_own_minus(&s->now, &s->kept, &s->gone);
 	if (!err)
 		err = e4l_own_minus(&s->kept, &s->now, &s->new);
@@ -321,7 +327,7 @@ static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 	e4l_own_sort(&s->now);
 	e4l_size_shape(s->fs, &s->size, shape);
 	err = fill_sets(s, shape);
-	if (!err && !all_free(s, &s->new)) {
+	if (!err && (s->overlap || !all_free(s, &s->new))) {
 		s->size.backup_bgs[1] = 0;
 		s->size.n_clear = 0;
 		e4l_size_shape(s->fs, &s->size, shape);
@@ -329,7 +335,12 @@ static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 	}
 	if (!err)
 		err = place_mmp(s, shape);
-	return err ? err : fill_sets(s, shape);
+	if (!err)
+		err = fill_sets(s, shape);
+	if (!err && s->overlap)
+		err = e4l_fail(s->e, E4L_ET_BAD_ARGUMENT, "moving the end", 0,
+			       0);
+	return err;
 }
 
 static errcode_t change_own(struct end *s, struct e4l_txn *t)

@@ -20,25 +20,65 @@ static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
 
 /* ------------------------------------------------------------- the groups */
 
-/*
- * Keeps backup group @group of sparse_super2 if it exists.  The backup of the
- * last group follows the last group.
- */
-static uint32_t kept_backup(uint32_t group, dgrp_t groups, uint32_t other)
+static bool overlap(const struct e4l_own_run *a, const struct e4l_own_run *b)
 {
-	if (!group || group < groups)
-		return group;
-	return groups > 2 && other != groups - 1 ? groups - 1 : 0;
+	return a->blk < b->blk + b->len && b->blk < a->blk + a->len;
 }
 
-static void set_backups(const struct ext2_super_block *sb,
-			struct e4l_size *size)
+/* Whether metadata of @group that are no backup lie in one of the @n @runs. */
+static bool has_tables_in(ext2_filsys fs, dgrp_t group,
+			  const struct e4l_own_run *runs, size_t n)
 {
-	uint32_t first = sb->s_backup_bgs[0], last = sb->s_backup_bgs[1];
+	const struct e4l_own_run own[] = {
+		{ ext2fs_inode_table_loc(fs, group),
+		  fs->inode_blocks_per_group },
+		{ ext2fs_block_bitmap_loc(fs, group), 1 },
+		{ ext2fs_inode_bitmap_loc(fs, group), 1 },
+		{ fs->super->s_mmp_block, 1 },
+	};
+	size_t i, k;
 
-	size->backup_bgs[0] = first < size->groups ? first : 0;
-	size->backup_bgs[1] = kept_backup(last, size->groups,
-					  size->backup_bgs[0]);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < sizeof(own) / sizeof(*own); k++)
+			if (overlap(&runs[i], &own[k]))
+				return true;
+	return false;
+}
+
+/* Whether the last group has a place for a backup beside the tables. */
+static bool backup_fits(ext2_filsys fs, const struct e4l_size *size)
+{
+	struct e4l_own_run runs[E4L_OWN_BACKUPS];
+	struct e4l_shape shape;
+	size_t n;
+	dgrp_t g;
+
+	e4l_size_shape(fs, size, &shape);
+	n = e4l_own_backups(&shape.fs, size->groups - 1, runs);
+	for (g = 0; g < size->groups; g++)
+		if (has_tables_in(fs, g, runs, n))
+			return false;
+	return true;
+}
+
+/*
+ * Keeps the backup groups of sparse_super2 that exist.  The backup of the last
+ * group follows the last group, unless the tables of a group lie there.
+ */
+static void set_backups(ext2_filsys fs, struct e4l_size *size)
+{
+	const struct ext2_super_block *sb = fs->super;
+	uint32_t first = sb->s_backup_bgs[0], last = sb->s_backup_bgs[1];
+	dgrp_t groups = size->groups;
+
+	size->backup_bgs[0] = first < groups ? first : 0;
+	size->backup_bgs[1] = last;
+	if (!last || last < groups)
+		return;
+	size->backup_bgs[1] = groups > 2 && size->backup_bgs[0] != groups - 1 ?
+			      groups - 1 : 0;
+	if (size->backup_bgs[1] && !backup_fits(fs, size))
+		size->backup_bgs[1] = 0;
 }
 
 /*
@@ -72,8 +112,8 @@ static void set_groups(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 	size->groups = ext2fs_div64_ceil(blocks - sb->s_first_data_block,
 					 sb->s_blocks_per_group);
 	size->inodes = size->groups * sb->s_inodes_per_group;
-	set_backups(sb, size);
 	set_descriptors(fs, size);
+	set_backups(fs, size);
 }
 
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,

@@ -38,7 +38,7 @@ struct e4l_size {
 	/*
 	 * Blocks below the end for the backup in the new last group.  They may
 	 * have files; if they still have files at the end, the filesystem gets
-	 * no second backup.
+	 * no second backup.  Neither does it if tables lie there.
 	 */
 	blk64_t clear, n_clear;
 };
