@@ -221,6 +221,24 @@ START_TEST(inodes)
 }
 END_TEST
 
+/* Without a backup, the blocks of descriptors remain. */
+START_TEST(no_backup)
+{
+	struct e4l_size size;
+	struct image img;
+
+	image_make(&img, "-b 1024 -g 1024 -O sparse_super2,resize_inode "
+		   "-E num_backup_sb=0");
+	ck_assert_uint_eq(img.fs->desc_blocks, 3);
+	ck_assert_int_eq(e4l_size_for(img.e, 1 + 32 * 1024, &size),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_size_smallest(img.e, 0, &size), 0);
+	ck_assert_uint_eq(size.groups, 33);
+	ck_assert_uint_eq(size.desc_blocks, 3);
+	image_remove(&img);
+}
+END_TEST
+
 /* ----------------------------------------------------------------- places */
 
 START_TEST(places)
@@ -371,6 +389,7 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(tc, smallest, 0, N_OPTIONS);
 	tcase_add_loop_test(tc, nothing_to_gain, 0, N_OPTIONS);
 	tcase_add_test(tc, inodes);
+	tcase_add_test(tc, no_backup);
 	tcase_add_test(tc, places);
 	tcase_add_loop_test(tc, end, 0, N_OPTIONS);
 	tcase_add_loop_test(tc, journal, 0, N_OPTIONS);

@@ -116,6 +116,26 @@ static void set_groups(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 	set_backups(fs, size);
 }
 
+/*
+ * Whether the metadata of @size must not be replayed at the present size.  The
+ * user can permit this replay before the size changes: see journal/switch.c.
+ * Reserved blocks then replace descriptors, of which there must be a backup.
+ */
+static bool needs_backup(ext2_filsys fs, const struct e4l_size *size)
+{
+	dgrp_t g;
+
+	if (size->desc_blocks == fs->desc_blocks ||
+	    !ext2fs_has_feature_journal(fs->super) ||
+	    !ext2fs_has_feature_resize_inode(fs->super) ||
+	    !fs->super->s_reserved_gdt_blocks)
+		return false;
+	for (g = 1; g < fs->group_desc_count; g++)
+		if (ext2fs_bg_has_super(fs, g))
+			return false;
+	return true;
+}
+
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 		    struct e4l_shape *shape)
 {
@@ -181,6 +201,8 @@ static errcode_t lay_out(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 		if (blocks <= first)
 			return E4L_ET_BAD_ARGUMENT;
 		set_groups(fs, blocks, size);
+		if (needs_backup(fs, size))
+			return E4L_ET_BAD_ARGUMENT;
 		/* the present size is valid, whoever has made it */
 		if (blocks == now || last_length(fs, size) >=
 				     last_least(fs, size))
