@@ -16,6 +16,7 @@
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <e4layout/model.h>
 #include "e4layout/check/check.h"
 #include "e4layout/inodes/regroup.h"
 #include "e4layout/shrink/end.h"
@@ -58,7 +59,8 @@ static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 	char *scratch;
 	errcode_t err;
 
-	if (ino < EXT2_FIRST_INO(s->e->fs->super))
+	/* also the project quota file, whose number is not reserved */
+	if (!e4l_is_file(s->e->fs, ino))
 		return true;
 	if (inode->i_flags & EXT2_IMMUTABLE_FL &&
 	    !e4l_run_has(s->run, E4L_REPACK_MOVE_IMMUTABLE))
@@ -324,7 +326,7 @@ static errcode_t try_size(struct shrink *s)
 	err = e4l_size_for(s->base, s->run->what.shrink_blocks, &s->size);
 	if (!err && s->size.free_blocks >= 0)
 		err = simulate(s, true);
-	else if (!err || err == E4L_ET_BAD_ARGUMENT)
+	else if (!err || err == E4L_ET_BAD_ARGUMENT || err == E4L_ET_NO_INODES)
 		err = ENOSPC;
 	if (err != ENOSPC)
 		return err;
@@ -332,7 +334,9 @@ static errcode_t try_size(struct shrink *s)
 	err = find_smallest(s);
 	if (!err)
 		result->smallest_blocks = s->size.blocks;
-	return err && err != E4L_ET_SHRINK_SIZE ? err : E4L_ET_SHRINK_SIZE;
+	if (err == E4L_ET_SHRINK_SIZE)
+		result->smallest_blocks = result->old_blocks;
+	return err ? err : E4L_ET_SHRINK_SIZE;
 }
 
 /* ------------------------------------------------------- the repack before */
@@ -445,8 +449,41 @@ static void set_done(struct shrink *s)
 						     s->parts.discard_err;
 	result->shrink.renumbered = result->done.inodes;
 	result->shrink.free_blocks = s->free_blocks;
-	if (result->stopped)
-		result->shrink.new_blocks = result->shrink.old_blocks;
+}
+
+/*
+ * Reports the old size, also after a failure: a script that makes the device
+ * smaller must not cut the filesystem.  A failed write can have changed the size
+ * nevertheless.
+ */
+static void set_old_size(struct shrink *s)
+{
+	struct e4l_shrink_result *result = &s->run->result->shrink;
+
+	result->new_blocks = result->old_blocks;
+	result->new_inodes = result->old_inodes;
+	result->free_blocks = s->parts.before.free_blocks;
+}
+
+/*
+ * Simulates the chosen size again.  If it does not suffice, finds the smallest
+ * size that does, unless the caller has chosen the size.
+ */
+static errcode_t simulate_again(struct shrink *s)
+{
+	const struct e4l_repack_what *what = &s->run->what;
+	errcode_t err = simulate(s, true);
+
+	if (err != ENOSPC &&
+	    (err || s->free_blocks >= what->shrink_free_blocks))
+		return err;
+	e4l_fail(s->e, 0, NULL, 0, 0);
+	if (what->shrink_blocks)
+		return E4L_ET_SHRINK_SIZE;
+	err = search(s, s->run->result->shrink.old_blocks);
+	if (!err)
+		err = improve(s);
+	return err ? err : simulate(s, true);
 }
 
 /*
@@ -466,9 +503,7 @@ static errcode_t repack_first(struct shrink *s)
 		s->run->result->stopped = s->parts.stopped;
 		return err;
 	}
-	err = simulate(s, true);
-	return err == ENOSPC ? search(s, s->run->result->shrink.old_blocks) :
-	       err;
+	return simulate_again(s);
 }
 
 static errcode_t carry_out(struct shrink *s)
@@ -485,9 +520,14 @@ static errcode_t carry_out(struct shrink *s)
 	if (!err && !run->result->stopped)
 		err = carry_out_on(s, s->e);
 	run->result->shrink.new_blocks = s->size.blocks;
+	run->result->shrink.new_inodes = s->size.inodes;
 	if (!err && run->result->stopped)
 		err = e4l_repack_measure(s->e, NULL, &s->after);
+	else if (err)
+		s->after = s->parts.before;
 	set_done(s);
+	if (err || run->result->stopped)
+		set_old_size(s);
 	return err;
 }
 
@@ -504,6 +544,15 @@ static errcode_t find_size(struct shrink *s)
 	return err;
 }
 
+/* Reports that the filesystem was not changed. */
+static void set_unchanged(struct shrink *s)
+{
+	struct e4l_repack_result *result = s->run->result;
+
+	result->before = result->after = s->parts.before;
+	set_old_size(s);
+}
+
 static errcode_t shrink(struct shrink *s)
 {
 	struct e4l_repack_run *run = s->run;
@@ -512,13 +561,19 @@ static errcode_t shrink(struct shrink *s)
 
 	result->old_blocks = ext2fs_blocks_count(s->e->fs->super);
 	result->old_inodes = s->e->fs->super->s_inodes_count;
+	set_old_size(s);
+	if (!err && run->what.shrink_blocks >= result->old_blocks) {
+		err = e4l_repack_measure(s->e, NULL, &s->parts.before);
+		set_unchanged(s);
+		return err;
+	}
 	if (!err)
 		err = find_size(s);
+	if (err)
+		set_unchanged(s);
 	if (!run->what.shrink_blocks && err == E4L_ET_SHRINK_SIZE) {
 		/* there is nothing to do */
 		e4l_fail(s->e, 0, NULL, 0, 0);
-		result->new_blocks = result->old_blocks;
-		result->new_inodes = result->old_inodes;
 		return 0;
 	}
 	if (err)
