@@ -143,6 +143,7 @@ static void on_planned(const struct e4l_repack_result *result, void *priv)
 	struct e4repack *r = priv;
 
 	r->planned = true;
+	r->planned_blocks = result->shrink.new_blocks;
 	if (r->dry_run)
 		return;
 	progress_end(&r->progress);
@@ -200,8 +201,7 @@ static errcode_t repack(struct e4repack *r)
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.free_run_blocks = r->free_run / bs + !!(r->free_run % bs),
-		.shrink_blocks = r->flags & E4L_REPACK_SHRINK ?
-				 r->shrink_bytes / bs : 0,
+		.shrink_blocks = e4repack_shrink_blocks(r),
 		.shrink_free_blocks = r->free_bytes == NOT_GIVEN ? 0 :
 				      r->free_bytes / bs +
 				      !!(r->free_bytes % bs),
@@ -252,9 +252,10 @@ static char *end_message(const struct e4repack *r)
 			     device, device);
 	else
 		n = asprintf(&text, "%s: the run ended inside a transaction: "
-			     "run %s%s%se2fsck -p %s", name,
+			     "run %s%s%se2fsck %s %s", name,
 			     mmp ? "tune2fs -f -E clear_mmp " : "",
-			     mmp ? device : "", mmp ? ", and " : "", device);
+			     mmp ? device : "", mmp ? ", and " : "",
+			     e4repack_shrinks(r) ? "-f" : "-p", device);
 	return n < 0 ? NULL : text;
 }
 
@@ -309,6 +310,9 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		say("%s: %llu transaction%s committed before the failure: run "
 		    "e2fsck -f %s, and then e4repack again", r->target.name, n,
 		    n == 1 ? " was" : "s were", r->target.e2fs_words);
+	else if (e4repack_shrinks(r) && r->planned && !r->dry_run)
+		say("%s: run e2fsck -f %s, and then e4repack again",
+		    r->target.name, r->target.e2fs_words);
 }
 
 /*
@@ -393,12 +397,15 @@ static bool report(struct e4repack *r)
 
 /*
  * After a failure, prints the report of the transactions that were committed
- * before the failure.
+ * before the failure, or the sizes of a failed --shrink.
  */
 static void report_failed(struct e4repack *r)
 {
+	bool sizes = e4repack_shrinks(r) &&
+		     (r->planned || r->result.shrink.smallest_blocks);
+
 	r->failed = true;
-	if (r->args.json && r->result.done.transactions)
+	if (r->args.json && (r->result.done.transactions || sizes))
 		e4repack_print_json(r);
 }
 

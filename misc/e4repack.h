@@ -65,6 +65,7 @@ struct e4repack {
 	/* messages to print when a signal arrives */
 	char *first, *second;
 	bool planned;			/* the plan was not empty */
+	uint64_t planned_blocks;	/* planned new size */
 	bool truncated;			/* the image has the new size */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */
@@ -138,6 +139,10 @@ bool e4repack_shrink_refuses(const struct e4repack *r, const char *name);
 bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
 /* Truncates an image that contains the filesystem only. */
 void e4repack_truncate(struct e4repack *r);
+/* Returns e4l_repack_what.shrink_blocks. */
+uint64_t e4repack_shrink_blocks(const struct e4repack *r);
+/* If the filesystem is larger than planned, prints a message. */
+void e4repack_say_larger(const struct e4repack *r);
 /* Prints rows of the table, and the commands that must follow. */
 void e4repack_print_new_size(const struct e4repack *r);
 void e4repack_print_next(const struct e4repack *r);

@@ -50,8 +50,9 @@ static void print_head(const struct e4repack *r)
 		       "stopped during planning; nothing was changed" :
 		       is_skipping(r) ?
 		       "no repack is possible with the free space and options "
-		       "available" : e4repack_shrinks(r) ?
-		       "already as small as possible" : "nothing to do");
+		       "available" : !e4repack_shrinks(r) ? "nothing to do" :
+		       r->shrink_bytes ? "not larger than the requested size; "
+		       "nothing was changed" : "already as small as possible");
 	else if (r->dry_run)
 		printf(": planned; nothing was changed\n");
 	else
@@ -330,4 +331,5 @@ void e4repack_say_result(struct e4repack *r)
 	say_discarded(r);
 	say_failed_files(r);
 	say_stopped(r);
+	e4repack_say_larger(r);
 }

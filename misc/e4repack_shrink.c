@@ -5,6 +5,7 @@
  */
 #include "config.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,10 +15,22 @@
 #include "e4repack.h"
 
 #define SECTOR_BYTES	512
+#define KIB		1024
+#define LUKS_BYTES	4096	/* largest sector of LUKS */
 
 bool e4repack_shrinks(const struct e4repack *r)
 {
 	return r->flags & E4L_REPACK_SHRINK;
+}
+
+uint64_t e4repack_shrink_blocks(const struct e4repack *r)
+{
+	uint64_t blocks = r->shrink_bytes / r->target.fs->blocksize;
+
+	if (!e4repack_shrinks(r) || !r->shrink_bytes)
+		return 0;
+	/* 0 would select the smallest size */
+	return blocks ? blocks : 1;
 }
 
 const char *e4repack_shrink_contradiction(const struct e4repack *r)
@@ -55,19 +68,40 @@ static bool has_shrunk(const struct e4repack *r)
 	       s->new_blocks;
 }
 
+void e4repack_say_larger(const struct e4repack *r)
+{
+	uint64_t blocks = r->result.shrink.new_blocks;
+
+	if (r->dry_run || !has_shrunk(r) || blocks <= r->planned_blocks)
+		return;
+	say("%s: the filesystem is %llu bytes larger than planned", r->target.name,
+	    (unsigned long long)e4repack_bytes(r, blocks - r->planned_blocks));
+}
+
+static void say_too_small(const struct e4repack *r)
+{
+	unsigned long long least = e4repack_bytes(r,
+						  r->result.shrink.smallest_blocks);
+	const char *name = r->target.name;
+
+	if (least > r->shrink_bytes)
+		say("%s: the smallest possible size is %llu bytes, %llu more "
+		    "than requested", name, least,
+		    (unsigned long long)(least - r->shrink_bytes));
+	else if (least)
+		say("%s: the requested size is not possible: the smallest "
+		    "possible size is %llu bytes", name, least);
+	else
+		say("%s: the repack was successful, but its result does not fit "
+		    "into the requested size: give a larger size", name);
+}
+
 bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)
 {
-	const struct e4l_shrink_result *s = &r->result.shrink;
-	unsigned long long least = e4repack_bytes(r, s->smallest_blocks);
 	ext2_ino_t ino = e4l_detail(r->e)->ino;
 
-	if (err == E4L_ET_SHRINK_SIZE && least)
-		say("%s: the smallest possible size is %llu bytes, %llu more "
-		    "than requested", r->target.name, least,
-		    (unsigned long long)(least - r->shrink_bytes));
-	else if (err == E4L_ET_SHRINK_SIZE)
-		say("%s: the filesystem cannot be made smaller",
-		    r->target.name);
+	if (err == E4L_ET_SHRINK_SIZE)
+		say_too_small(r);
 	else if (err == E4L_ET_SHRINK_PINNED &&
 		 ino == r->target.fs->super->s_journal_inum)
 		say("%s: the journal cannot be moved below the new end: remove "
@@ -83,29 +117,44 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)
 
 /* --------------------------------------------------------------- truncating */
 
+/* Whether the filesystem begins at the start of a regular file. */
+static bool is_image(const struct e4repack *r, struct stat *st)
+{
+	const struct target *t = &r->target;
+
+	return !t->offset_bytes && !r->args.partition &&
+	       !(t->lock_fd >= 0 ? fstat(t->lock_fd, st) :
+				   stat(t->device, st)) &&
+	       S_ISREG(st->st_mode);
+}
+
 /* Whether the target is an image file that contains the filesystem only. */
 static bool is_whole_image(const struct e4repack *r)
 {
 	uint64_t bytes = e4repack_bytes(r, r->result.shrink.old_blocks);
 	struct stat st;
 
-	return !r->target.offset_bytes && !r->args.partition &&
-	       !r->undo.file && !stat(r->target.device, &st) &&
-	       S_ISREG(st.st_mode) && (uint64_t)st.st_size <= bytes;
+	return is_image(r, &st) && (uint64_t)st.st_size <= bytes;
 }
 
+/*
+ * Truncates the locked file: another file can have the name of the image by
+ * now.
+ */
 void e4repack_truncate(struct e4repack *r)
 {
-	uint64_t bytes = e4repack_bytes(r, r->result.shrink.new_blocks);
+	unsigned long long bytes = e4repack_bytes(r,
+						  r->result.shrink.new_blocks);
 
-	if (r->dry_run || !has_shrunk(r) || !is_whole_image(r))
+	if (r->dry_run || !has_shrunk(r) || r->undo.file || !is_whole_image(r))
 		return;
-	r->truncated = !truncate(r->target.device, bytes);
+	r->truncated = !ftruncate(r->target.lock_fd, bytes);
 	if (r->truncated)
 		return;
 	r->failed = true;
-	say("%s: the filesystem is smaller, but the image cannot be truncated: "
-	    "%s", r->target.name, say_why(errno));
+	say("%s: the filesystem has its new size, but the image cannot be "
+	    "truncated: %s: run truncate -s %llu %s", r->target.name,
+	    say_why(errno), bytes, r->target.device_word);
 }
 
 /* ------------------------------------------------------------------- report */
@@ -126,62 +175,136 @@ void e4repack_print_new_size(const struct e4repack *r)
 	       units_count(s->new_inodes, b));
 }
 
-/* Prints how to make a partition, a volume or a device smaller. */
+/* Rounds @n up to a multiple of @unit. */
+static unsigned long long round_up(uint64_t n, uint64_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+static void print_command(const char *layer, const char *format, ...)
+{
+	va_list args;
+
+	printf("  %-15s ", layer);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
+
+/*
+ * Prints how to make a partition, a volume or a device smaller.  cryptsetup
+ * requires multiples of 4 KiB if LUKS uses such sectors; sfdisk counts in
+ * sectors of the disk unless a number has a unit.
+ */
 static void print_device_commands(const struct e4repack *r, uint64_t bytes)
 {
-	unsigned long long sectors = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+	unsigned long long kib = round_up(bytes, KIB) / KIB;
 
-	printf("Next, make the layers below smaller, the upper ones first, "
-	       "never below this size:\n"
-	       "  LUKS:           cryptsetup resize -b %llu NAME\n"
-	       "  logical volume: lvreduce -L %llub VOLUME\n", sectors,
-	       (unsigned long long)bytes);
-	if (r->args.partition)
-		printf("  partition:      echo ', %llu' | sfdisk -N %llu ",
-		       sectors, (unsigned long long)r->args.partition);
-	else
-		printf("  partition:      echo ', %llu' | sfdisk -N NUMBER DISK",
-		       sectors);
-	if (r->args.partition)
+	printf("Next, make the layers below the filesystem smaller, in this "
+	       "order:\n");
+	print_command("LUKS:", "cryptsetup resize -b %llu NAME\n",
+		      round_up(bytes, LUKS_BYTES) / SECTOR_BYTES);
+	print_command("logical volume:", "lvreduce -L %llub VOLUME\n",
+		      (unsigned long long)bytes);
+	print_command("partition:", "echo ', %lluKiB' | sfdisk -N ", kib);
+	if (r->args.partition) {
+		printf("%llu ", (unsigned long long)r->args.partition);
 		text_put_word(stdout, r->target.device);
-	printf("\nAdd the LUKS header (cryptsetup luksDump) to all layers below "
-	       "LUKS.\n");
+		putchar('\n');
+	} else {
+		printf("NUMBER DISK\n");
+	}
+	print_command("loop device:", "truncate -s %llu FILE; losetup -c LOOP\n",
+		      (unsigned long long)bytes);
+	printf("No layer may become smaller than the layer above.  If LUKS is "
+	       "used, the layers\nbelow LUKS need more space: add the LUKS "
+	       "header (cryptsetup luksDump).\n");
+}
+
+/* Prints the next step after a run that has changed the size. */
+static void print_next(const struct e4repack *r, uint64_t bytes)
+{
+	struct stat st;
+
+	if (!is_image(r, &st)) {
+		print_device_commands(r, bytes);
+	} else if (r->truncated) {
+		printf("The image was truncated to this size.\n");
+	} else if (!is_whole_image(r)) {
+		printf("The image was not truncated, because it has data after "
+		       "the filesystem.\n");
+	} else if (r->undo.file) {
+		printf("The image was not truncated, because e2undo needs its "
+		       "end.  When the undo file is\nno longer needed, run: "
+		       "truncate -s %llu %s\n", (unsigned long long)bytes,
+		       r->target.device_word);
+	}
+}
+
+/*
+ * Returns the number of bytes between the end of the filesystem and the end of
+ * its image, device or partition; 0 also if that end is unknown.
+ */
+static uint64_t bytes_behind(const struct e4repack *r, uint64_t bytes)
+{
+	uint64_t end = r->target.end_bytes;
+	blk64_t all = 0;
+
+	if (end == UINT64_MAX &&
+	    !ext2fs_get_device_size2(r->target.device, 1, &all))
+		end = all;
+	bytes += r->target.offset_bytes;
+	return end == UINT64_MAX || end < bytes ? 0 : end - bytes;
+}
+
+/*
+ * Prints the next step if nothing was to do: a run can have ended between the
+ * change of the size and the truncation.
+ */
+static void print_rest(const struct e4repack *r, uint64_t bytes)
+{
+	unsigned long long behind = bytes_behind(r, bytes);
+	struct stat st;
+
+	if (!behind)
+		return;
+	printf("\nThe filesystem has %llu bytes; %llu bytes follow it.\n",
+	       (unsigned long long)bytes, behind);
+	if (!is_image(r, &st))
+		print_device_commands(r, bytes);
+	else
+		printf("If these bytes are the rest of an interrupted run of "
+		       "--shrink, and no other\ndata, run: truncate -s %llu "
+		       "%s\n", (unsigned long long)bytes,
+		       r->target.device_word);
 }
 
 void e4repack_print_next(const struct e4repack *r)
 {
 	uint64_t bytes = e4repack_bytes(r, r->result.shrink.new_blocks);
-	struct stat st;
 
-	if (!has_shrunk(r))
+	if (!e4repack_shrinks(r))
 		return;
-	printf("\n%s: %llu bytes (%llu sectors of %d bytes)\n",
-	       r->dry_run ? "New size" : r->truncated ?
-	       "The image was truncated" : "The filesystem has its new size",
-	       (unsigned long long)bytes,
-	       (unsigned long long)((bytes + SECTOR_BYTES - 1) / SECTOR_BYTES),
-	       SECTOR_BYTES);
-	if (r->dry_run || r->truncated)
-		return;
-	if (stat(r->target.device, &st) || !S_ISREG(st.st_mode) ||
-	    r->args.partition || r->target.offset_bytes) {
-		print_device_commands(r, bytes);
+	if (!has_shrunk(r)) {
+		if (!r->planned && !r->result.stopped)
+			print_rest(r, bytes);
 		return;
 	}
-	printf("The image was not truncated, because %s: truncate -s %llu ",
-	       r->undo.file ? "the undo file needs its end" :
-	       "it has data after the filesystem", (unsigned long long)bytes);
-	text_put_word(stdout, r->target.device);
-	putchar('\n');
+	printf("\nNew size of the filesystem: %llu bytes (%llu sectors of %d "
+	       "bytes)\n", (unsigned long long)bytes,
+	       round_up(bytes, SECTOR_BYTES) / SECTOR_BYTES, SECTOR_BYTES);
+	if (!r->dry_run)
+		print_next(r, bytes);
 }
 
 json_t *e4repack_shrink_json(const struct e4repack *r)
 {
 	const struct e4l_shrink_result *s = &r->result.shrink;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
 			 "old_blocks", (json_int_t)s->old_blocks,
 			 "new_blocks", (json_int_t)s->new_blocks,
+			 "smallest_blocks", (json_int_t)s->smallest_blocks,
 			 "free_blocks", (json_int_t)s->free_blocks,
 			 "old_inodes", (json_int_t)s->old_inodes,
 			 "new_inodes", (json_int_t)s->new_inodes,

@@ -56,6 +56,28 @@ says 'the smallest possible size is [0-9]+ bytes, [0-9]+ more than requested'
 least=$(sed 's/.*possible size is \([0-9]*\) bytes.*/\1/' "$err")
 kept
 
+# not 0 blocks, which would be the smallest size
+mustfail 1 "$e4repack" --move=immutable,swap --shrink=100 "$img"
+says "the smallest possible size is $least bytes"
+mustfail 2 "$e4repack" --move=immutable,swap --shrink=100 --free=1 "$img"
+run "$e4repack" --json --move=immutable,swap --shrink=100 "$img"
+same "$what: exit" "$status" 1
+take_report
+same "$what: smallest" "$(report shrink.smallest_blocks)" $((least / 4096))
+same "$what: new size" "$(report shrink.new_blocks)" 16384
+kept
+
+what='not smaller'
+for size in 64M 65M 1T; do
+	check "$e4repack" --shrink=$size "$img"
+	grep -q ': not larger than the requested size; nothing was changed$' \
+		"$out" || fail "$size: no reason in the report"
+	repack --shrink=$size "$img"
+	reported 'shrink.new_blocks 16384' 'done.transactions 0'
+done
+same "$what: size" "$(stat -c %s "$img")" 67108864
+kept
+
 what='smallest'
 repack --move=immutable,swap --shrink "$img"
 same "$what: size" "$(stat -c %s "$img")" "$least"
@@ -66,6 +88,14 @@ if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
 		"$top_srcdir/doc/schema/e4repack-1.json" "$work/.report" ||
 		fail "the report is not valid"
 fi
+check "$e4repack" --move=immutable,swap --shrink "$img"
+grep -q ': already as small as possible$' "$out" || fail "$what: not small"
+! grep -q truncate "$out" || fail "$what: truncated again"
+# as if the first run had been killed before it truncated the image
+truncate -s 64M "$img"
+check "$e4repack" --move=immutable,swap --shrink "$img"
+grep -q "run: truncate -s $least $img\$" "$out" || fail "$what: no command"
+same "$what: size" "$(stat -c %s "$img")" 67108864
 check resize2fs "$img" 64M
 kept
 
@@ -86,6 +116,7 @@ size=$(stat -c %s "$img")
 check "$e4repack" --move=immutable --shrink "$img"
 grep -q 'not truncated, because it has data after the filesystem' "$out" ||
 	fail "no reason in the report"
+! grep -q 'truncate -s' "$out" || fail "a command destroys the data"
 same "$what: size" "$(stat -c %s "$img")" "$size"
 tail -n 1 "$img" | grep -q 'more data$' || fail "the data were changed"
 kept
@@ -94,11 +125,28 @@ what='undo file'
 make
 cp "$img" "$work/original"
 check "$e4repack" --move=immutable --shrink -z "$work/undo" "$img"
+grep -q 'no longer needed, run: truncate -s [0-9]* ' "$out" ||
+	fail "no command in the report"
 same "$what: size" "$(stat -c %s "$img")" "$(stat -c %s "$work/original")"
 kept
 check e2undo "$work/undo" "$img"
 same "$what: blocks" "$(dumpe2fs -h "$img" 2>/dev/null |
 	sed -n 's/^Block count: *//p')" 16384
+kept
+
+what='another file'
+make
+mkfifo "$work/fifo"
+"$e4repack" --move=immutable --shrink "$img" >"$work/fifo" &
+{
+	read -r _
+	mv "$img" "$work/moved"
+	head -c 65M /dev/zero >"$img"
+	cat >/dev/null
+} <"$work/fifo"
+wait $! || :
+same "$what: size" "$(stat -c %s "$img")" 68157440
+mv "$work/moved" "$img"
 kept
 
 what='an offset'
@@ -107,6 +155,8 @@ make
 size=$(stat -c %s "$work/disk")
 check "$e4repack" --move=immutable --shrink "$work/disk?offset=1048576"
 grep -q '^  logical volume: lvreduce -L [0-9]*b ' "$out" || fail "no commands"
+grep -q "^  partition:      echo ', [0-9]*KiB' | sfdisk " "$out" ||
+	fail "no size with a unit"
 same "$what: size" "$(stat -c %s "$work/disk")" "$size"
 tail -c +1048577 "$work/disk" | head -c 64M >"$img"
 kept
@@ -116,9 +166,12 @@ if can_mount; then
 	make
 	attach "$img"
 	check "$e4repack" --move=immutable --shrink "$loop"
-	grep -q 'The filesystem has its new size: [0-9]* bytes ([0-9]* sectors' \
+	grep -q 'New size of the filesystem: [0-9]* bytes ([0-9]* sectors' \
 		"$out" || fail "no size"
 	kept
+	check "$e4repack" --move=immutable --shrink "$loop"
+	grep -q '^  loop device:    truncate -s [0-9]* FILE; losetup -c ' \
+		"$out" || fail "no commands after a second run"
 	mkdir "$work/mnt"
 	check mount -t ext4 "$loop" "$work/mnt"
 	defer "umount $work/mnt"
@@ -126,6 +179,27 @@ if can_mount; then
 	umount "$work/mnt"
 	undefer "umount $work/mnt"
 	detach "$loop"
+fi
+
+what='a write error'
+shim=$top_builddir/tests/tools/.libs/fail_io.so
+if [ -e "$shim" ]; then
+	aged "$img" <<-'END'
+	size 64M
+	mke2fs -b 1024
+	file /last extents 0+9w@60100
+	END
+	by_name "$img" >"$work/before"
+	# the backup of the superblock in group 1
+	run env FAIL_IO_WRITE=1 FAIL_IO_FILE="$img" FAIL_IO_AT=$((8193 * 1024)) \
+		FAIL_IO_BYTES=1024 LD_PRELOAD="$shim" \
+		"$e4repack" --json --shrink=30M "$img"
+	same "$what: exit" "$status" 1
+	take_report
+	reported 'shrink.new_blocks 65536' 'shrink.truncated false'
+	says 'run e2fsck -f '
+	run e2fsck -fy "$img"
+	kept
 fi
 
 what='inode numbers'
