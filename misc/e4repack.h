@@ -141,6 +141,8 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
 void e4repack_truncate(struct e4repack *r);
 /* Returns e4l_repack_what.shrink_blocks. */
 uint64_t e4repack_shrink_blocks(const struct e4repack *r);
+/* If a file limits the new size, prints its inode. */
+void e4repack_say_limit(const struct e4repack *r);
 /* If the filesystem is larger than planned, prints a message. */
 void e4repack_say_larger(const struct e4repack *r);
 /* Prints rows of the table, and the commands that must follow. */

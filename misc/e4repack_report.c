@@ -332,4 +332,5 @@ void e4repack_say_result(struct e4repack *r)
 	say_failed_files(r);
 	say_stopped(r);
 	e4repack_say_larger(r);
+	e4repack_say_limit(r);
 }

@@ -78,6 +78,28 @@ void e4repack_say_larger(const struct e4repack *r)
 	    (unsigned long long)e4repack_bytes(r, blocks - r->planned_blocks));
 }
 
+void e4repack_say_limit(const struct e4repack *r)
+{
+	const struct e4l_shrink_result *s = &r->result.shrink;
+	const char *name = r->target.name;
+
+	if (r->result.stopped)
+		return;
+	if (s->limit == E4L_ET_SHRINK_PINNED &&
+	    s->limit_inode == r->target.fs->super->s_journal_inum)
+		say("%s: the size is limited by the journal (inode %u), which "
+		    "cannot be moved", name, s->limit_inode);
+	else if (s->limit == E4L_ET_SHRINK_PINNED)
+		say("%s: the size is limited by inode %u, which must not be "
+		    "moved: see --move", name, s->limit_inode);
+	else if (s->limit == E4L_ET_SHRINK_NUMBER)
+		say("%s: the size is limited by inode %u, which must keep its "
+		    "number", name, s->limit_inode);
+	else if (s->limit)
+		say("%s: the size is limited by the journal, which is too "
+		    "small for the metadata of a smaller filesystem", name);
+}
+
 static void say_too_small(const struct e4repack *r)
 {
 	unsigned long long least = e4repack_bytes(r,
@@ -102,6 +124,9 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)
 
 	if (err == E4L_ET_SHRINK_SIZE)
 		say_too_small(r);
+	else if (err == E4L_ET_SHRINK_PINNED && ino == EXT2_BAD_INO)
+		say("%s: a filesystem with a list of bad blocks cannot be made "
+		    "smaller: see -c and -L in e2fsck(8)", r->target.name);
 	else if (err == E4L_ET_SHRINK_PINNED &&
 		 ino == r->target.fs->super->s_journal_inum)
 		say("%s: the journal cannot be moved below the new end: remove "
@@ -301,7 +326,8 @@ json_t *e4repack_shrink_json(const struct e4repack *r)
 {
 	const struct e4l_shrink_result *s = &r->result.shrink;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:b}",
 			 "old_blocks", (json_int_t)s->old_blocks,
 			 "new_blocks", (json_int_t)s->new_blocks,
 			 "smallest_blocks", (json_int_t)s->smallest_blocks,
@@ -309,5 +335,6 @@ json_t *e4repack_shrink_json(const struct e4repack *r)
 			 "old_inodes", (json_int_t)s->old_inodes,
 			 "new_inodes", (json_int_t)s->new_inodes,
 			 "renumbered_inodes", (json_int_t)s->renumbered,
+			 "limit_inode", (json_int_t)s->limit_inode,
 			 "truncated", r->truncated);
 }

@@ -261,6 +261,13 @@ struct e4l_shrink_result {
 	uint64_t free_blocks;	/* free blocks of the smaller filesystem */
 	uint32_t old_inodes, new_inodes;
 	uint64_t renumbered;	/* inodes that get new numbers */
+	/*
+	 * Why a smaller size is not possible: E4L_ET_SHRINK_PINNED or
+	 * E4L_ET_SHRINK_NUMBER, because of an inode; E4L_ET_TXN_FULL, because of
+	 * the size of the journal; 0, because of lack of space.
+	 */
+	errcode_t limit;
+	uint32_t limit_inode;
 };
 
 struct e4l_repack_result {
@@ -363,8 +370,10 @@ struct e4l_repack_callbacks {
  * filesystem smaller.  The whole run is simulated in memory first, and the result
  * is checked, so that a lack of space is known before anything is written.  @e
  * then has the new size; the caller closes the filesystem and may truncate the
- * image.  Errors: E4L_ET_SHRINK_SIZE: the filesystem cannot have shrink_blocks
- * blocks; @result->shrink has the smallest size; E4L_ET_SHRINK_PINNED,
+ * image.  If the filesystem has at most shrink_blocks blocks, nothing is changed.
+ * After an error, and if stop() ended the run, @result->shrink has the old size.
+ * Errors: E4L_ET_SHRINK_SIZE: the filesystem cannot have shrink_blocks blocks;
+ * @result->shrink has the smallest size; E4L_ET_SHRINK_PINNED,
  * E4L_ET_SHRINK_NUMBER: the detail has the inode.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,

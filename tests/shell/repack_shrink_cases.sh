@@ -4,7 +4,7 @@
 # truncated, partitions, devices, undo files, and the report.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-require_program resize2fs
+require_program resize2fs tune2fs
 no_leak_check
 
 by_name() {
@@ -40,13 +40,13 @@ mustfail 2 "$e4repack" --shrink=0 "$img"
 
 what='pinned files'
 make
-mustfail 1 "$e4repack" --shrink "$img"
+mustfail 1 "$e4repack" --shrink=32M "$img"
 says 'inode [0-9]+ must not be moved, but has blocks beyond the new end'
 block=15010
 printf SWAPSPACE2 | dd of="$img" bs=1 conv=notrunc status=none \
 	seek=$((block * 4096 + 4086))
 by_name "$img" >"$work/before"
-mustfail 1 "$e4repack" --shrink --move=immutable "$img"
+mustfail 1 "$e4repack" --shrink=32M --move=immutable "$img"
 says 'must not be moved'
 kept
 
@@ -108,6 +108,65 @@ same "$what: free blocks" "$free" "$(report shrink.free_blocks)"
 if [ "$free" -lt 768 ] || [ "$free" -gt 900 ]; then
 	fail "$free blocks are free"
 fi
+
+what='a limit'
+make
+repack -n --shrink "$img"
+says 'the size is limited by inode [0-9]+, which must not be moved: see --move'
+size=$(report shrink.new_blocks)
+repack --shrink "$img"
+kept
+reported "shrink.new_blocks $size"
+same "$what: inode" "$(report shrink.limit_inode)" \
+	"$(debugfs -R 'stat /immutable' "$img" 2>/dev/null |
+	sed -n 's/^Inode: \([0-9]*\) .*/\1/p')"
+if [ "$size" -lt 15003 ] || [ "$size" -gt 15100 ]; then
+	fail "$size blocks"
+fi
+
+what='an inode number in a signature'
+aged "$img" <<'END'
+size 96M
+mke2fs -g 1024 -N 6144 -J size=4
+many /gone count 2500
+file /big extents 0+1w
+xattr /big security.evm hello
+delete /gone percent 100
+END
+by_name "$img" >"$work/before"
+repack --shrink "$img"
+says 'the size is limited by inode [0-9]+, which must keep its number'
+kept
+
+what='a project quota file'
+aged "$img" <<'END'
+size 64M
+mke2fs -O quota,project -E quotatype=prjquota
+file /last extents 0+9w@15100
+END
+by_name "$img" >"$work/before"
+repack --shrink "$img"
+kept
+
+what='a journal with a block map'
+check mke2fs -q -F -t ext4 -b 1024 -O ^extent,^64bit,^has_journal "$img" 64M
+head -c 30M /dev/urandom >"$work/first"
+check debugfs -w -R "write $work/first first" "$img"
+check tune2fs -J size=4 "$img"
+check debugfs -w -R 'rm first' "$img"
+by_name "$img" >"$work/before"
+mustfail 1 "$e4repack" --shrink=20M "$img"
+says 'the journal cannot be moved below the new end'
+repack --shrink "$img"
+says 'the size is limited by the journal \(inode 8\), which cannot be moved'
+kept
+
+what='bad blocks'
+check mke2fs -q -F -t ext4 -b 1024 "$img" 64M
+echo 50000 >"$work/bad"
+run e2fsck -fy -L "$work/bad" "$img"
+mustfail 1 "$e4repack" --shrink=32M "$img"
+says 'list of bad blocks'
 
 what='data after the filesystem'
 make

@@ -41,6 +41,14 @@ struct shrink {
 	struct e4l_regroup_result inodes;
 	uint64_t free_blocks;		/* free blocks at the end */
 	uint64_t lacking_blocks;
+	/* files to move that must not move: the first, and their last end */
+	ext2_ino_t pinned;
+	blk64_t pinned_end;
+	/* the place of the second backup has a file that must not move */
+	bool no_clear;
+	/* why the next smaller size failed, other than for lack of space; 0 */
+	errcode_t limit;
+	ext2_ino_t limit_ino;
 };
 
 /* -------------------------------------------------------------- which files */
@@ -75,16 +83,39 @@ static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 	return !err && !file.why;
 }
 
+/*
+ * Notes a file that must not move.  A simulation moves it nevertheless: one
+ * simulation finds all such files.
+ */
+static bool note_pinned(ext2_ino_t ino, const struct ext2_inode_large *inode,
+			const struct e4l_extent *extents, size_t n, void *priv)
+{
+	struct shrink *s = priv;
+	size_t i;
+
+	if (may_move(ino, inode, extents, n, priv))
+		return true;
+	if (!s->pinned)
+		s->pinned = ino;
+	for (i = 0; i < n; i++) {
+		blk64_t end = extents[i].pblk + extents[i].len;
+
+		if (s->pinned_end < end)
+			s->pinned_end = end;
+	}
+	return true;
+}
+
 /* -------------------------------------------------------------------- steps */
 
 /* Lists the ranges to evacuate.  Returns their number. */
-static size_t list_empty(const struct e4l *e, const struct e4l_size *size,
-			 struct e4l_block_run v[2])
+static size_t list_empty(const struct shrink *s, const struct e4l *e,
+			 const struct e4l_size *size, struct e4l_block_run v[2])
 {
 	blk64_t blocks = ext2fs_blocks_count(e->fs->super);
 	size_t n = 0;
 
-	if (size->n_clear)
+	if (size->n_clear && !s->no_clear)
 		v[n++] = (struct e4l_block_run) { size->clear, size->n_clear };
 	v[n++] = (struct e4l_block_run) { size->blocks, blocks - size->blocks };
 	return n;
@@ -107,9 +138,9 @@ static errcode_t evacuate(struct shrink *s, struct e4l *e,
 	struct e4l_block_run empty[2];
 	struct e4l_evacuated moved;
 	struct e4l_evacuation what = {
-		.empty = empty, .n_empty = list_empty(e, size, empty),
+		.empty = empty, .n_empty = list_empty(s, e, size, empty),
 		/* all files have been asked about in the simulation */
-		.may_move = e->over ? may_move : NULL, .priv = s,
+		.may_move = e->over ? note_pinned : NULL, .priv = s,
 	};
 	errcode_t err;
 
@@ -176,6 +207,7 @@ static errcode_t carry_out_on(struct shrink *s, struct e4l *e)
 	s->lacking_blocks = EXT2FS_CLUSTER_RATIO(e->fs);
 	s->inodes = (struct e4l_regroup_result) { 0 };
 	s->moved = (struct e4l_evacuated) { 0 };
+	s->pinned = s->pinned_end = 0;
 	err = e4l_shrink_probe(e, journal, &size);
 	if (!err)
 		err = e4l_shrink_prepare(e, journal, &size);
@@ -187,6 +219,9 @@ static errcode_t carry_out_on(struct shrink *s, struct e4l *e)
 		err = lift_tables(s, e, &size);
 	if (!err)
 		err = evacuate(s, e, &size);
+	if ((!err || err == ENOSPC) && s->pinned)
+		err = e4l_fail(e, E4L_ET_SHRINK_PINNED, "evacuating blocks",
+			       s->pinned, 0);
 	if (err)
 		return err;
 	if (s->inodes.stopped || s->moved.stopped) {
@@ -213,8 +248,7 @@ static errcode_t check_result(struct e4l *o)
 	return err;
 }
 
-/* @check: whether to check and to measure the result, too. */
-static errcode_t simulate(struct shrink *s, bool check)
+static errcode_t simulate_once(struct shrink *s, bool check)
 {
 	struct e4l *o;
 	errcode_t err = e4l_overlay_new(s->base, e4l_run_journal(s->run, s->base), &o);
@@ -230,7 +264,88 @@ static errcode_t simulate(struct shrink *s, bool check)
 	return err;
 }
 
-/* Sets s->size to the next size that is @more blocks larger, or a little more. */
+/*
+ * Simulates the size s->size.  If a file that must not move has the place of the
+ * second backup, the filesystem gets no second backup.
+ *
+ * @check: whether to check and to measure the result, too.
+ */
+static errcode_t simulate(struct shrink *s, bool check)
+{
+	errcode_t err;
+
+	s->no_clear = false;
+	err = simulate_once(s, check);
+	if (err != E4L_ET_SHRINK_PINNED || !s->pinned || !s->size.n_clear ||
+	    s->pinned_end > s->size.blocks)
+		return err;
+	s->no_clear = true;
+	return simulate_once(s, check);
+}
+
+static int note_end(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
+		    blk64_t ref, int offset, void *priv)
+{
+	blk64_t *end = priv;
+
+	(void)fs, (void)lblk, (void)ref, (void)offset;
+	if (*end <= *blk)
+		*end = *blk + 1;
+	return 0;
+}
+
+/* Returns the end of the last block of an inode; 0: unknown. */
+static blk64_t end_of_inode(const struct shrink *s, ext2_ino_t ino)
+{
+	blk64_t end = 0;
+
+	return ext2fs_block_iterate3(s->base->fs, ino, BLOCK_FLAG_READ_ONLY,
+				     NULL, note_end, &end) ? 0 : end;
+}
+
+/* Returns a size that has @group, or is too small for @group by few blocks. */
+static blk64_t size_with_group(ext2_filsys fs, dgrp_t group)
+{
+	return ext2fs_group_first_block2(fs, group) + EXT2FS_CLUSTER_RATIO(fs);
+}
+
+/*
+ * Returns the size that @err, the error of the last simulation, requires at
+ * least; 0: no larger size helps.
+ */
+static blk64_t size_after(const struct shrink *s, errcode_t err)
+{
+	ext2_filsys fs = s->base->fs;
+	ext2_ino_t ino = s->base->detail.ino;
+	uint32_t per_block = EXT2_DESC_PER_BLOCK(fs->super);
+
+	if (err == ENOSPC)
+		return s->size.blocks + s->lacking_blocks;
+	if (err == E4L_ET_SHRINK_PINNED && s->pinned_end > s->size.blocks)
+		return s->pinned_end;
+	if (err == E4L_ET_SHRINK_PINNED && ino)
+		return end_of_inode(s, ino);
+	if (err == E4L_ET_SHRINK_NUMBER && ino)
+		return size_with_group(fs, ext2fs_group_of_ino(fs, ino));
+	/* see e4l_shrink_probe(): more descriptor blocks remain */
+	if (err == E4L_ET_TXN_FULL && s->size.desc_blocks < fs->desc_blocks)
+		return size_with_group(fs, s->size.desc_blocks * per_block);
+	return 0;
+}
+
+/* Forgets the failure of a simulation, and notes the reason. */
+static void forget(struct shrink *s, errcode_t err)
+{
+	s->limit = err == ENOSPC ? 0 : err;
+	s->limit_ino = s->limit ? s->base->detail.ino : 0;
+	e4l_fail(s->base, 0, NULL, 0, 0);
+	e4l_fail(s->e, 0, NULL, 0, 0);
+}
+
+/*
+ * Sets s->size to the next size that is @more blocks larger, or a little more:
+ * the last group has a minimum size.
+ */
 static errcode_t grow(struct shrink *s, uint64_t more)
 {
 	blk64_t before = s->size.blocks, blocks = before;
@@ -239,7 +354,7 @@ static errcode_t grow(struct shrink *s, uint64_t more)
 	errcode_t err = 0;
 
 	more = (more + ratio - 1) / ratio * ratio;
-	while (!err && s->size.blocks <= before) {
+	for (; !err && s->size.blocks <= before; ratio *= 2) {
 		if (more >= most - blocks)
 			return E4L_ET_SHRINK_SIZE;
 		blocks += more;
@@ -258,6 +373,7 @@ static errcode_t search(struct shrink *s, blk64_t end)
 	uint64_t want = s->run->what.shrink_free_blocks;
 	unsigned int tries;
 	errcode_t err = 0;
+	blk64_t next;
 
 	for (tries = 0; !err && tries < MAX_TRIES; tries++) {
 		if (s->size.blocks >= end)
@@ -265,11 +381,12 @@ static errcode_t search(struct shrink *s, blk64_t end)
 		err = simulate(s, false);
 		if (!err && s->free_blocks >= want)
 			return 0;
-		if (err && err != ENOSPC)
+		next = err ? size_after(s, err) :
+			     s->size.blocks + (want - s->free_blocks);
+		if (next <= s->size.blocks)
 			return err;
-		e4l_fail(s->e, 0, NULL, 0, 0);
-		err = grow(s, err ? s->lacking_blocks :
-			   want - s->free_blocks);
+		forget(s, err);
+		err = grow(s, next - s->size.blocks);
 	}
 	return err ? err : E4L_ET_SHRINK_SIZE;
 }
@@ -330,7 +447,7 @@ static errcode_t try_size(struct shrink *s)
 		err = ENOSPC;
 	if (err != ENOSPC)
 		return err;
-	e4l_fail(s->e, 0, NULL, 0, 0);
+	forget(s, err);
 	err = find_smallest(s);
 	if (!err)
 		result->smallest_blocks = s->size.blocks;
@@ -429,6 +546,8 @@ static void set_planned(struct shrink *s)
 	result->after = s->after;
 	result->shrink.new_blocks = s->size.blocks;
 	result->shrink.new_inodes = s->size.inodes;
+	result->shrink.limit = s->limit;
+	result->shrink.limit_inode = s->limit_ino;
 	result->shrink.free_blocks = s->free_blocks;
 	result->shrink.renumbered = s->parts.planned.inodes +
 				    s->inodes.inodes_done;
@@ -474,10 +593,11 @@ static errcode_t simulate_again(struct shrink *s)
 	const struct e4l_repack_what *what = &s->run->what;
 	errcode_t err = simulate(s, true);
 
-	if (err != ENOSPC &&
-	    (err || s->free_blocks >= what->shrink_free_blocks))
+	if (!err && s->free_blocks >= what->shrink_free_blocks)
+		return 0;
+	if (what->shrink_blocks && err != ENOSPC)
 		return err;
-	e4l_fail(s->e, 0, NULL, 0, 0);
+	forget(s, err);
 	if (what->shrink_blocks)
 		return E4L_ET_SHRINK_SIZE;
 	err = search(s, s->run->result->shrink.old_blocks);
@@ -550,6 +670,8 @@ static void set_unchanged(struct shrink *s)
 	struct e4l_repack_result *result = s->run->result;
 
 	result->before = result->after = s->parts.before;
+	result->shrink.limit = s->limit;
+	result->shrink.limit_inode = s->limit_ino;
 	set_old_size(s);
 }
 
