@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "support/say.h"
 #include "support/text.h"
@@ -216,34 +217,62 @@ static void print_command(const char *layer, const char *format, ...)
 	va_end(args);
 }
 
-/*
- * Prints how to make a partition, a volume or a device smaller.  cryptsetup
- * requires multiples of 4 KiB if LUKS uses such sectors; sfdisk counts in
- * sectors of the disk unless a number has a unit.
- */
-static void print_device_commands(const struct e4repack *r, uint64_t bytes)
+/* Whether the target is a loop device that begins at the start of its file. */
+static bool is_loop(const struct e4repack *r)
 {
-	unsigned long long kib = round_up(bytes, KIB) / KIB;
+	char path[sizeof("/sys/dev/block/4294967295:4294967295/loop/offset")];
+	unsigned long long offset = 1;
+	struct stat st;
+	FILE *f;
 
+	if (r->target.offset_bytes || stat(r->target.device, &st) ||
+	    !S_ISBLK(st.st_mode))
+		return false;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/loop/offset",
+		 major(st.st_rdev), minor(st.st_rdev));
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%llu", &offset) != 1)
+		offset = 1;
+	fclose(f);
+	return !offset;
+}
+
+/*
+ * Prints how to make a volume or a device smaller.  cryptsetup requires
+ * multiples of 4 KiB if LUKS uses such sectors.  sfdisk counts in sectors of the
+ * disk unless a number has a unit.
+ */
+static void print_layers(const struct e4repack *r, unsigned long long bytes)
+{
 	printf("Next, make the layers below the filesystem smaller, in this "
 	       "order:\n");
 	print_command("LUKS:", "cryptsetup resize -b %llu NAME\n",
 		      round_up(bytes, LUKS_BYTES) / SECTOR_BYTES);
-	print_command("logical volume:", "lvreduce -L %llub VOLUME\n",
-		      (unsigned long long)bytes);
-	print_command("partition:", "echo ', %lluKiB' | sfdisk -N ", kib);
-	if (r->args.partition) {
-		printf("%llu ", (unsigned long long)r->args.partition);
-		text_put_word(stdout, r->target.device);
-		putchar('\n');
-	} else {
-		printf("NUMBER DISK\n");
-	}
-	print_command("loop device:", "truncate -s %llu FILE; losetup -c LOOP\n",
-		      (unsigned long long)bytes);
+	print_command("logical volume:", "lvreduce -L %llub VOLUME\n", bytes);
+	print_command("partition:", "echo ', %lluKiB' | sfdisk -N NUMBER DISK\n",
+		      round_up(bytes, KIB) / KIB);
+	if (is_loop(r))
+		print_command("loop device:", "truncate -s %llu FILE && "
+			      "losetup -c %s\n", bytes, r->target.device_word);
 	printf("No layer may become smaller than the layer above.  If LUKS is "
 	       "used, the layers\nbelow LUKS need more space: add the LUKS "
 	       "header (cryptsetup luksDump).\n");
+}
+
+static void print_device_commands(const struct e4repack *r, uint64_t bytes)
+{
+	if (r->args.partition) {
+		printf("Next, make the partition smaller:\n");
+		print_command("partition:", "echo ', %lluKiB' | sfdisk -N %llu "
+			      "%s\n", round_up(bytes, KIB) / KIB,
+			      (unsigned long long)r->args.partition,
+			      r->target.device_word);
+	} else {
+		print_layers(r, bytes);
+	}
+	printf("Other data after the filesystem would be lost.\n");
 }
 
 /* Prints the next step after a run that has changed the size. */
@@ -259,10 +288,10 @@ static void print_next(const struct e4repack *r, uint64_t bytes)
 		printf("The image was not truncated, because it has data after "
 		       "the filesystem.\n");
 	} else if (r->undo.file) {
-		printf("The image was not truncated, because e2undo needs its "
-		       "end.  When the undo file is\nno longer needed, run: "
-		       "truncate -s %llu %s\n", (unsigned long long)bytes,
-		       r->target.device_word);
+		printf("The image was not truncated, because e2undo needs the "
+		       "whole image.  When the\nundo file is no longer needed, "
+		       "run: truncate -s %llu %s\n",
+		       (unsigned long long)bytes, r->target.device_word);
 	}
 }
 
@@ -291,10 +320,11 @@ static void print_rest(const struct e4repack *r, uint64_t bytes)
 	unsigned long long behind = bytes_behind(r, bytes);
 	struct stat st;
 
-	if (!behind)
+	/* a device can end with a part of a block */
+	if (behind < (is_image(r, &st) ? 1 : r->target.fs->blocksize))
 		return;
-	printf("\nThe filesystem has %llu bytes; %llu bytes follow it.\n",
-	       (unsigned long long)bytes, behind);
+	printf("\nSize of the filesystem: %llu bytes; %llu bytes follow the "
+	       "filesystem\n", (unsigned long long)bytes, behind);
 	if (!is_image(r, &st))
 		print_device_commands(r, bytes);
 	else

@@ -220,6 +220,23 @@ same "$what: size" "$(stat -c %s "$work/disk")" "$size"
 tail -c +1048577 "$work/disk" | head -c 64M >"$img"
 kept
 
+what='a partition'
+make
+{ head -c 1M /dev/zero; cat "$img"; head -c 1M /dev/zero; } >"$work/disk"
+if has_program sfdisk; then
+	printf 'start=2048, size=131072\nsize=2048\n' |
+		sfdisk -q --no-reread "$work/disk" >/dev/null 2>&1
+	check "$e4repack" --move=immutable --shrink --partition=1 "$work/disk"
+	! grep -q 'truncate\|lvreduce' "$out" || fail "a wrong command"
+	size=$(sed -n 's/^New size of the filesystem: \([0-9]*\) .*/\1/p' "$out")
+	sed -n 's/^  partition:  *//p' "$out" >"$work/command"
+	check sh "$work/command"
+	same "$what: size" "$(sfdisk -d "$work/disk" |
+		sed -n 's/.*disk1 : start= *2048, size= *\([0-9]*\),.*/\1/p')" \
+		$((size / 512))
+	sound "$work/disk?offset=1048576"
+fi
+
 what='a device'
 if can_mount; then
 	make
@@ -229,7 +246,7 @@ if can_mount; then
 		"$out" || fail "no size"
 	kept
 	check "$e4repack" --move=immutable --shrink "$loop"
-	grep -q '^  loop device:    truncate -s [0-9]* FILE; losetup -c ' \
+	grep -q '^  loop device:    truncate -s [0-9]* FILE && losetup -c ' \
 		"$out" || fail "no commands after a second run"
 	mkdir "$work/mnt"
 	check mount -t ext4 "$loop" "$work/mnt"
