@@ -307,6 +307,32 @@ static void *copy_groups(const struct image *img, size_t *bytes)
 	return memcpy(copy, img->fs->group_desc, *bytes);
 }
 
+/* An aborted allocation leaves a group whose bitmap was never written. */
+START_TEST(aborts_in_unwritten_group)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	size_t bytes;
+	void *groups;
+	dgrp_t g = 0;
+
+	image_make(&img, "-g 2048 -G 2", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	while (!ext2fs_bg_flags_test(img.fs, g, EXT2_BG_BLOCK_UNINIT))
+		ck_assert_uint_lt(++g, img.fs->group_desc_count);
+	groups = copy_groups(&img, &bytes);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, g * 2048 + 1500, 9), 0);
+	e4l_txn_abort(t);
+	ck_assert_mem_eq(groups, img.fs->group_desc, bytes);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	free(groups);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
 /*
  * Moves an inode to an empty group and back: the result equals the initial
  * state.
@@ -849,6 +875,7 @@ int main(void)
 	tcase_add_loop_test(tc, refuses_bad_maps, 0, 6);
 	tcase_add_test(tc, opens_without_a_trace);
 	tcase_add_test(tc, takes_back_what_it_allocated);
+	tcase_add_test(tc, aborts_in_unwritten_group);
 	tcase_add_test(tc, changes_inodes);
 	tcase_add_loop_test(tc, moves_inodes, 0, N_FORMATS);
 	tcase_add_test(tc, keeps_the_checksum);

@@ -12,9 +12,12 @@
 #include "e4layout/format/host_inode.h"
 #include "journal_internal.h"
 
-/* Groups with a changed bitmap. */
+/* Groups with a changed bitmap, and their bg_flags before the change. */
 struct groups {
-	dgrp_t *v;
+	struct {
+		dgrp_t group;
+		uint16_t flags;
+	} *v;
 	size_t n;
 };
 
@@ -311,7 +314,7 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 	size_t i;
 
 	for (i = groups->n; i--; )
-		if (groups->v[i] == group)
+		if (groups->v[i].group == group)
 			return true;
 	return false;
 }
@@ -344,7 +347,8 @@ static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 		forget_block(t, bitmap);
 		return err;
 	}
-	groups->v[groups->n++] = group;
+	groups->v[groups->n].flags = ext2fs_bg_flags(fs, group);
+	groups->v[groups->n++].group = group;
 	return 0;
 }
 
@@ -830,9 +834,10 @@ static errcode_t fill_bitmaps(struct e4l_txn *t, const struct groups *groups,
 
 	for (i = 0; !err && i < groups->n; i++) {
 		struct txn_block *b = find_block(t, where(txn_fs(t),
-							  groups->v[i]));
+						groups->v[i].group));
 
-		err = b ? fill(t, groups->v[i], b->data) : E4L_ET_BITMAP_RANGE;
+		err = b ? fill(t, groups->v[i].group, b->data) :
+			  E4L_ET_BITMAP_RANGE;
 	}
 	return err;
 }
@@ -847,9 +852,9 @@ static errcode_t fill_groups(struct e4l_txn *t)
 		err = fill_bitmaps(t, &t->inode_groups, ext2fs_inode_bitmap_loc,
 				   fill_inode_bitmap);
 	for (i = 0; !err && i < t->groups.n; i++)
-		err = fill_descriptors(t, t->groups.v[i]);
+		err = fill_descriptors(t, t->groups.v[i].group);
 	for (i = 0; !err && i < t->inode_groups.n; i++)
-		err = fill_descriptors(t, t->inode_groups.v[i]);
+		err = fill_descriptors(t, t->inode_groups.v[i].group);
 	return err;
 }
 
@@ -894,6 +899,21 @@ static void txn_destroy(struct e4l_txn *t)
 	free(t);
 }
 
+/* Undoes what set_range() has changed besides the counts. */
+static void restore_flags(struct e4l_txn *t)
+{
+	ext2_filsys fs = txn_fs(t);
+	size_t i;
+
+	for (i = 0; i < t->groups.n; i++) {
+		dgrp_t group = t->groups.v[i].group;
+
+		ext2fs_bg_flags_set(fs, group, t->groups.v[i].flags &
+				    EXT2_BG_BLOCK_UNINIT);
+		ext2fs_group_desc_csum_set(fs, group);
+	}
+}
+
 void e4l_txn_abort(struct e4l_txn *t)
 {
 	if (!t)
@@ -904,6 +924,7 @@ void e4l_txn_abort(struct e4l_txn *t)
 		move_bits_back(txn_fs(t), &t->moved[t->n_moved]);
 	while (t->n_placed)
 		put_table_back(t);
+	restore_flags(t);
 	txn_destroy(t);
 }
 
