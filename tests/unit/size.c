@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sizes of smaller filesystems, and a new end, in feature sets of mke2fs. */
 #include "config.h"
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/shrink/end.h"
@@ -378,6 +379,85 @@ START_TEST(occupied)
 }
 END_TEST
 
+/* ----------------------------------------------------------------- errors */
+
+/* A manager of which call @fail_at fails. */
+static struct struct_io_manager faulty;
+static unsigned int calls, fail_at;
+
+static errcode_t faulty_read(io_channel io, unsigned long long blk, int count,
+			     void *data)
+{
+	return ++calls == fail_at ? EIO :
+	       unix_io_manager->read_blk64(io, blk, count, data);
+}
+
+static errcode_t faulty_write(io_channel io, unsigned long long blk, int count,
+			      const void *data)
+{
+	return ++calls == fail_at ? EIO :
+	       unix_io_manager->write_blk64(io, blk, count, data);
+}
+
+static errcode_t faulty_flush(io_channel io)
+{
+	return ++calls == fail_at ? EIO : unix_io_manager->flush(io);
+}
+
+static void use_faulty(struct image *img)
+{
+	faulty = *unix_io_manager;
+	faulty.read_blk64 = faulty_read;
+	faulty.write_blk64 = faulty_write;
+	faulty.flush = faulty_flush;
+	img->fs->io->manager = &faulty;
+	calls = 0;
+}
+
+static blk64_t blocks_on_device(const struct image *img)
+{
+	ext2_filsys fs;
+	blk64_t blocks;
+
+	ck_assert_int_eq(ext2fs_open(img->path, EXT2_FLAG_64BITS, 0, 0,
+				     unix_io_manager, &fs), 0);
+	blocks = ext2fs_blocks_count(fs->super);
+	ext2fs_free(fs);
+	return blocks;
+}
+
+/*
+ * After any I/O error, the handle has the size of the device, and e2fsck needs no
+ * answer.
+ */
+START_TEST(errors)
+{
+	struct e4l_size size;
+	struct image img;
+	char cmd[100];
+	errcode_t err = EIO;
+
+	for (fail_at = 1; err; fail_at++) {
+		image_make(&img, _i ? "-b 1024 -O ^resize_inode,^has_journal" :
+				      "-b 1024 -O ^resize_inode");
+		ck_assert_int_eq(e4l_size_for(img.e, 20000, &size), 0);
+		ck_assert_int_eq(e4l_shrink_prepare(img.e, NULL, &size), 0);
+		use_faulty(&img);
+		err = e4l_shrink_end(img.e, NULL, &size);
+		CHECK(!!err == (calls >= fail_at));
+		img.fs->io->manager = unix_io_manager;
+		io_channel_flush(img.fs->io);
+		CHECK(blocks_on_device(&img) ==
+		      ext2fs_blocks_count(img.fs->super));
+		image_close(&img);
+		snprintf(cmd, sizeof(cmd), "e2fsck -p %s >&2", img.path);
+		ck_assert_msg(system(cmd) <= 1 << 8, "call %u", fail_at);
+		CHECK(is_sound(img.path));
+		unlink(img.path);
+	}
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("size");
@@ -395,6 +475,7 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(tc, journal, 0, N_OPTIONS);
 	tcase_add_test(tc, pinned_journal);
 	tcase_add_test(tc, occupied);
+	tcase_add_loop_test(tc, errors, 0, 2);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -401,6 +401,13 @@ errcode_t e4l_journal_close(struct e4l_journal *j)
 	return err;
 }
 
+errcode_t e4l_journal_look(struct e4l_journal *j)
+{
+	errcode_t err = ask_guard(j->e);
+
+	return err ? err : same_supers(j);
+}
+
 errcode_t e4l_journal_settle(struct e4l_journal *j)
 {
 	return flush_and_look(j);

@@ -78,9 +78,10 @@ errcode_t e4l_super_mark(struct e4l_journal *j);
 errcode_t e4l_super_unmark(struct e4l_journal *j);
 /*
  * Writes the superblock with the size of fs->super, and with needs_recovery or,
- * if there is no journal, without the valid state.
+ * if there is no journal, without the valid state.  After an error before the
+ * write, *@switched is unchanged; otherwise, it is true.
  */
-errcode_t e4l_super_switch(struct e4l_journal *j);
+errcode_t e4l_super_switch(struct e4l_journal *j, bool *switched);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
@@ -125,6 +126,8 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);
 /* Flushes the devices, and checks that no other program uses them. */
 errcode_t e4l_journal_settle(struct e4l_journal *j);
+/* Checks for other programs, even after an error. */
+errcode_t e4l_journal_look(struct e4l_journal *j);
 /* Writes @blocks, which are in disk order, to their final locations. */
 errcode_t e4l_journal_write(struct e4l_journal *j,
 			    const struct txn_block *blocks, size_t n);

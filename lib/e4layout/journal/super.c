@@ -91,10 +91,11 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
  * Reads or writes the whole block that contains the superblock, at byte 1024 of
  * the device.  The block size of the channel must not be changed, because
  * undo_io would confuse block numbers.  A write does not change other bytes of
- * the block, so that a power failure cannot damage them.
+ * the block, so that a power failure cannot damage them.  Sets *@began just
+ * before the write, unless @began is NULL.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
-			  struct ext2_super_block *sb)
+			  struct ext2_super_block *sb, bool *began)
 {
 	ext2_filsys fs = j->e->fs;
 	blk64_t blk = SUPERBLOCK_OFFSET / fs->blocksize;
@@ -109,6 +110,8 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	err = io_channel_read_blk64(fs->io, blk, count, buf);
 	if (!err && write) {
 		memcpy(place, sb, SUPER_BYTES);
+		if (began)
+			*began = true;
 		err = io_channel_write_blk64(fs->io, blk, count, buf);
 	} else if (!err) {
 		memcpy(sb, place, SUPER_BYTES);
@@ -143,7 +146,7 @@ static errcode_t not_ours(struct e4l_journal *j)
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
-	errcode_t err = super_io(j, false, &j->sb);
+	errcode_t err = super_io(j, false, &j->sb, NULL);
 
 	if (err)
 		return err;
@@ -165,7 +168,7 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
 	struct ext2_super_block now;
-	errcode_t err = super_io(j, false, &now);
+	errcode_t err = super_io(j, false, &now, NULL);
 
 	if (!err && memcmp(&now, &j->sb, SUPER_BYTES))
 		err = not_ours(j);
@@ -180,7 +183,7 @@ static errcode_t write_super(struct e4l_journal *j,
 	errcode_t err;
 
 	set_checksum(fs, sb);
-	err = super_io(j, true, sb);
+	err = super_io(j, true, sb, NULL);
 	if (err)
 		return err;
 	j->sb = *sb;
@@ -277,7 +280,7 @@ static void set_second_half(ext2_filsys fs, struct ext2_super_block *sb)
 	ext2fs_superblock_csum_set(fs, sb);
 }
 
-errcode_t e4l_super_switch(struct e4l_journal *j)
+errcode_t e4l_super_switch(struct e4l_journal *j, bool *switched)
 {
 	ext2_filsys fs = j->e->fs;
 	struct ext2_super_block sb = j->sb;
@@ -295,7 +298,7 @@ errcode_t e4l_super_switch(struct e4l_journal *j)
 		sb.s_state &= ext2fs_cpu_to_le16(~EXT2_VALID_FS & 0xffff);
 	set_checksum(fs, &sb);
 	set_second_half(fs, &sb);
-	err = super_io(j, true, &sb);
+	err = super_io(j, true, &sb, switched);
 	if (err)
 		return err;
 	j->sb = sb;

@@ -38,7 +38,23 @@
 #include "e4layout/base/io_pool.h"
 #include "journal_internal.h"
 
-/* Steps 1 to 3. */
+/*
+ * After an error of step 3 or 4, marks the log as empty if the superblock on
+ * the device is still the old one, so that e2fsck does not ask about the log.
+ */
+static void take_back(struct e4l_journal *j, bool *switched)
+{
+	const struct e4l_detail detail = j->e->detail;
+
+	if (!e4l_journal_look(j)) {
+		*switched = false;
+		if (j->has_journal && !e4l_log_point(j, 0))
+			e4l_journal_flush(j);
+	}
+	j->e->detail = detail;
+}
+
+/* Steps 1 and 2. */
 static errcode_t write_log(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n)
 {
@@ -54,19 +70,31 @@ static errcode_t write_log(struct e4l_journal *j,
 		err = e4l_log_write(j, blocks, n);
 	if (!err)
 		err = e4l_journal_settle(j);
-	if (!err)
-		err = e4l_log_point(j, e4l_log_start(j, j->seq));
+	return err;
+}
+
+/* Step 3. */
+static errcode_t announce_log(struct e4l_journal *j)
+{
+	errcode_t err = e4l_log_point(j, e4l_log_start(j, j->seq));
+
 	return err ? err : e4l_journal_settle(j);
 }
 
-/* Steps 4 and 5. */
+/* Steps 3 to 5. */
 static errcode_t write_all(struct e4l_journal *j,
-			   const struct txn_block *blocks, size_t n)
+			   const struct txn_block *blocks, size_t n,
+			   bool *switched)
 {
-	errcode_t err = e4l_super_switch(j);
+	errcode_t err = j->has_journal ? announce_log(j) : 0;
 
 	if (!err)
-		err = e4l_journal_settle(j);
+		err = e4l_super_switch(j, switched);
+	if (err) {
+		take_back(j, switched);
+		return err;
+	}
+	err = e4l_journal_settle(j);
 	j->marked = !err;
 	if (!err)
 		err = e4l_journal_write(j, blocks, n);
@@ -84,10 +112,8 @@ errcode_t e4l_journal_switch(struct e4l_journal *j,
 		err = e4l_journal_settle(j);
 	if (!err && j->has_journal)
 		err = write_log(j, blocks, n);
-	if (!err) {
-		*switched = true;
-		err = write_all(j, blocks, n);
-	}
+	if (!err)
+		err = write_all(j, blocks, n, switched);
 	if (err && !j->failed)
 		j->failed = err;
 	return err;
