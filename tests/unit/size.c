@@ -458,6 +458,50 @@ START_TEST(errors)
 }
 END_TEST
 
+static const char *mounted_path;
+static unsigned int late_writes;
+
+/* After the first MiB, another program changes the superblock. */
+static errcode_t mounted_write(io_channel io, unsigned long long blk, int count,
+			       const void *data)
+{
+	errcode_t err = unix_io_manager->write_blk64(io, blk, count, data);
+	FILE *f;
+
+	if (calls) {
+		late_writes++;
+	} else if (-count == 1 << 20) {
+		f = fopen(mounted_path, "r+");
+		CHECK(f && !fseek(f, 1024 + 136, SEEK_SET) &&
+		      fputs("/mnt", f) >= 0 && !fclose(f));
+		calls++;
+	}
+	return err;
+}
+
+START_TEST(mounted)
+{
+	struct e4l_size size;
+	struct image img;
+
+	image_make(&img, "-b 1024 -O ^metadata_csum,uninit_bg -N 49152 -G 8");
+	ck_assert_uint_gt(img.fs->inode_blocks_per_group, 1024);
+	ck_assert_int_eq(e4l_size_for(img.e, 8000, &size), 0);
+	ck_assert_uint_gt(size.lift_blocks, 0);
+	faulty = *unix_io_manager;
+	faulty.write_blk64 = mounted_write;
+	img.fs->io->manager = &faulty;
+	mounted_path = img.path;
+	calls = 0;
+	ck_assert_int_eq(e4l_shrink_prepare(img.e, NULL, &size),
+			 E4L_ET_NOT_OURS);
+	ck_assert_uint_eq(calls, 1);
+	ck_assert_uint_eq(late_writes, 0);
+	img.fs->io->manager = unix_io_manager;
+	image_remove(&img);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("size");
@@ -476,6 +520,7 @@ static Suite *make_suite(void)
 	tcase_add_test(tc, pinned_journal);
 	tcase_add_test(tc, occupied);
 	tcase_add_loop_test(tc, errors, 0, 2);
+	tcase_add_test(tc, mounted);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -172,6 +172,8 @@ static errcode_t carry_out(struct regroup *r)
 	errcode_t err, err2;
 
 	err = e4l_journal_open(r->e, e4l_run_journal(r->run, r->e), &j);
+	if (!err && r->evict_limit)
+		err = e4l_regroup_zero_tables(r, j);
 	if (!err)
 		err = e4l_renumber_open(r->e, j, &r->g, &ren);
 	if (!err) {

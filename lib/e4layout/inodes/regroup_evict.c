@@ -225,8 +225,7 @@ static uint32_t table_used(ext2_filsys fs, dgrp_t group)
 	return per_group - unused;
 }
 
-/* Zeroes the tables up to the new numbers, where they were never zeroed. */
-static errcode_t zero_tables(struct regroup *r)
+errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j)
 {
 	ext2_filsys fs = r->e->fs;
 	uint32_t per_group = fs->super->s_inodes_per_group;
@@ -243,10 +242,15 @@ static errcode_t zero_tables(struct regroup *r)
 		if (end[group] <= index)
 			end[group] = index + 1;
 	}
-	for (group = 0; group < fs->group_desc_count && !err; group++)
-		if (table_used(fs, group) < end[group])
+	for (group = 0; group < fs->group_desc_count && !err; group++) {
+		if (table_used(fs, group) >= end[group])
+			continue;
+		/* a kernel that has mounted an image may use the table */
+		err = e4l_journal_check(j);
+		if (!err)
 			err = zero_table(r, group, table_used(fs, group),
 					 end[group], buf);
+	}
 	free(end);
 	free(buf);
 	return err;
@@ -272,5 +276,5 @@ errcode_t e4l_regroup_evict(struct regroup *r, ext2_ino_t limit)
 	if (v.left)
 		ext2fs_free_inode_bitmap(v.left);
 	r->result->inodes_planned = r->n_moves;
-	return err ? err : zero_tables(r);
+	return err;
 }

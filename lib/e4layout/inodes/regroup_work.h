@@ -196,12 +196,13 @@ errcode_t e4l_regroup_start_plan(struct regroup *r);
 
 /* Sets *@any to whether inodes above @limit are in use. */
 errcode_t e4l_regroup_has_above(struct e4l *e, ext2_ino_t limit, bool *any);
-/*
- * Plans the moves of all inodes above @limit, and zeroes the parts of the inode
- * tables that receive inodes for the first time.  Errors: as
- * e4l_evict_inodes().
- */
+/* Plans the moves of all inodes above @limit.  Errors: as e4l_evict_inodes(). */
 errcode_t e4l_regroup_evict(struct regroup *r, ext2_ino_t limit);
+/*
+ * Zeroes the parts of the inode tables that receive inodes for the first time,
+ * in the session @j.
+ */
+errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j);
 
 /* ---------------------------------------------------- regroup_exchange.c */
 

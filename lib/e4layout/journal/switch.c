@@ -169,7 +169,9 @@ static errcode_t write_group(struct e4l_journal *j, dgrp_t group, uint8_t *buf)
 
 	ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc,
 				  NULL);
-	if (super)
+	if (super || old_desc || new_desc)
+		err = e4l_journal_check(j);
+	if (super && !err)
 		err = write_super(j, group, super, buf);
 	for (i = 0; i < n && old_desc && !err; i++) {
 		copy_descriptors(fs, i, buf);

@@ -266,7 +266,9 @@ static errcode_t copy_mmp(struct end *s, blk64_t to)
 
 	if (from == to)
 		return 0;
-	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	err = e4l_journal_check(s->j);
+	if (!err)
+		err = io_channel_alloc_buf(fs->io, 1, &buf);
 	if (err)
 		return err;
 	err = io_channel_read_blk64(fs->io, from, -(int)fs->blocksize, buf);

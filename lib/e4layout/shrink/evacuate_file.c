@@ -367,6 +367,8 @@ static errcode_t write_orphan_file(struct mover *m, const struct e4l_step *step)
 	errcode_t err = buf ? 0 : ENOMEM;
 	size_t i, k;
 
+	if (!err)
+		err = e4l_journal_check(m->ev->j);
 	for (i = 0; i < step->n_moves && !err; i++)
 		for (k = 0; k < step->moves[i].len && !err; k++)
 			err = write_orphan_block(m, buf,

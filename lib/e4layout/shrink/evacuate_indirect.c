@@ -91,6 +91,9 @@ static errcode_t copy(struct mover *m, blk64_t from, blk64_t to, uint64_t n)
 		return 0;
 	for (; n && !err; n -= part, from += part, to += part) {
 		part = n < max ? n : max;
+		err = e4l_journal_check(m->ev->j);
+		if (err)
+			return err;
 		err = e4l_read(m->ev->e, from, part, m->buf);
 		if (err)
 			return e4l_fail(m->ev->e, err, "reading a file's data",

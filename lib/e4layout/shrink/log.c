@@ -523,6 +523,9 @@ static errcode_t copy_log(struct log *l)
 		/* the log of an overlay is not used, except its superblock */
 		if (from == to || (l->e->over && done))
 			continue;
+		err = e4l_journal_check(l->j);
+		if (err)
+			break;
 		err = io_channel_read_blk64(io, from, bytes, buf);
 		if (!err)
 			err = io_channel_write_blk64(io, to, bytes, buf);

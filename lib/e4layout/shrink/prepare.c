@@ -49,6 +49,9 @@ static errcode_t copy_blocks(struct prepare *p, blk64_t from, blk64_t to,
 
 		n = len - done < max ? len - done : max;
 		bytes = -(int)(n * fs->blocksize);
+		err = e4l_journal_check(p->j);
+		if (err)
+			break;
 		err = io_channel_read_blk64(fs->io, from + done, bytes, buf);
 		if (!err)
 			err = io_channel_write_blk64(fs->io, to + done, bytes,
