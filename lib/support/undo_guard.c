@@ -266,7 +266,7 @@ static errcode_t put_write(const struct chunk *c)
 {
 	errcode_t err;
 
-	guard.changed |= c->at != guard.mmp_at;
+	guard.changed |= !guard.mmp_at || c->at != guard.mmp_at;
 	err = put(guard.device, c->at, c->len, c->data);
 	if (err || c->at >= SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE ||
 	    c->at + c->len <= SUPERBLOCK_OFFSET)

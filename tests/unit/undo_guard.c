@@ -182,6 +182,25 @@ START_TEST(nothing_written_leaves_no_file)
 }
 END_TEST
 
+/* Block 0 has the superblock if blocks are larger than 1 KiB. */
+START_TEST(block_0_is_a_change)
+{
+	uint8_t buf[BLOCK];
+	struct files f;
+	ext2_filsys fs;
+
+	make_files(&f);
+	fs = open_guarded(&f);
+	memset(buf, 1, sizeof(buf));
+	ck_assert_int_eq(io_channel_write_blk64(fs->io, 0, 1, buf), 0);
+	ck_assert_int_eq(io_channel_flush(fs->io), 0);
+	ck_assert(undo_guard_changed());
+	ext2fs_free(fs);
+	ck_assert(!access(f.undo, F_OK));
+	run("rm -r %s%s", f.dir, "");
+}
+END_TEST
+
 /*
  * The disk of the undo file is full from the beginning, or after some writes.
  */
@@ -297,6 +316,7 @@ int main(void)
 	tcase_add_test(tc, e2undo_puts_all_back);
 	tcase_add_test(tc, flushes_are_few);
 	tcase_add_test(tc, nothing_written_leaves_no_file);
+	tcase_add_test(tc, block_0_is_a_change);
 	tcase_add_loop_test(tc, full_disk_stops_all, 0, 2);
 	tcase_add_test(tc, e2undo_after_any_kill);
 	suite_add_tcase(suite, tc);
