@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "support/say.h"
 #include "support/text.h"
 #include "support/units.h"
@@ -149,8 +150,8 @@ static bool is_image(const struct e4repack *r, struct stat *st)
 	const struct target *t = &r->target;
 
 	return !t->offset_bytes && !r->args.partition &&
-	       !(t->lock_fd >= 0 ? fstat(t->lock_fd, st) :
-				   stat(t->device, st)) &&
+	       !(t->lock_fd >= 0 ? e4l_fstat(t->lock_fd, st) :
+				   e4l_stat(t->device, st)) &&
 	       S_ISREG(st->st_mode);
 }
 
@@ -225,7 +226,7 @@ static bool is_loop(const struct e4repack *r)
 	struct stat st;
 	FILE *f;
 
-	if (r->target.offset_bytes || stat(r->target.device, &st) ||
+	if (r->target.offset_bytes || e4l_stat(r->target.device, &st) ||
 	    !S_ISBLK(st.st_mode))
 		return false;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/loop/offset",
