@@ -164,7 +164,36 @@ def aged_image(image, mnt, scale, *options):
         run("tests/tools/mkaged", f"{TOP}/tests/recipes/aged.recipe", image)
         return
     with open(image, "w") as f:
-        f.truncate(scale * 2**33 // 100)
+        f.truncate(scale * 2**33 // 100 & -4096)
     run("mke2fs", "-q", "-F", "-t", "ext4", *options, image)
     with Mounted(image, mnt) as where:
         run("bench/age", where, str(scale))
+
+
+def used_percent(mnt):
+    vfs = os.statvfs(mnt)
+    return 100 * (1 - vfs.f_bfree / vfs.f_blocks)
+
+
+def fill(mnt, percent):
+    """Removes every third file, or appends to 40 files alternately, until PERCENT
+    of the filesystem are in use."""
+    files = sorted(os.path.join(d, n) for d, _, names in os.walk(mnt)
+                   for n in names)
+    for path in files[::3]:
+        if used_percent(mnt) <= percent:
+            break
+        os.unlink(path)
+    fds = [os.open(f"{mnt}/fill{i}", os.O_RDWR | os.O_CREAT) for i in range(40)]
+    while used_percent(mnt) < percent:
+        for fd in fds:
+            os.write(fd, b"f" * 16384)
+            os.fdatasync(fd)
+    for fd in fds:
+        os.close(fd)
+
+
+def written_mib(device):
+    """Returns the MiB written to a device so far."""
+    with open(f"/sys/block/{os.path.basename(device)}/stat") as f:
+        return int(f.read().split()[6]) / 2048
