@@ -15,11 +15,6 @@
 
 #define LEVELS		3	/* levels of indirect blocks */
 #define COPY_BYTES	(1u << 20)
-/*
- * A transaction ends if it has space for fewer blocks: both groups of a move
- * need two blocks each, and each level of the map needs one.
- */
-#define LEAST_ROOM	24
 
 /* A block of the map that is being changed. */
 struct level {
@@ -68,12 +63,24 @@ static errcode_t put_all(struct mover *m)
 					     m->inode);
 }
 
-/* Makes sure that the transaction has space for another change. */
-static errcode_t make_room(struct mover *m)
+/*
+ * Returns the most metadata blocks of a move and of put_all().  A move of @n
+ * blocks changes two blocks of each group of the old and of the new place.  Each
+ * level of the map, a new block of the map, and the inode need one block.
+ */
+static uint64_t least_room(const struct mover *m, uint64_t n)
+{
+	uint32_t per_group = m->ev->e->fs->super->s_blocks_per_group;
+
+	return 2 * 2 * (n / per_group + 2) + LEVELS + 2;
+}
+
+/* Makes sure that the transaction has space for a move of @n blocks. */
+static errcode_t make_room(struct mover *m, uint64_t n)
 {
 	errcode_t err;
 
-	if (e4l_txn_room(m->ev->txn) >= LEAST_ROOM)
+	if (e4l_txn_room(m->ev->txn) >= least_room(m, n))
 		return 0;
 	err = put_all(m);
 	return err ? err : e4l_evac_begin(m->ev);
@@ -127,7 +134,7 @@ static errcode_t move_run(struct mover *m, blk64_t from, uint64_t n,
 {
 	struct e4l_block_run old = { .pblk = from };
 	struct e4l_evac *ev = m->ev;
-	errcode_t err = make_room(m);
+	errcode_t err = make_room(m, n);
 
 	if (!err)
 		err = take(m, n, got);
@@ -202,7 +209,7 @@ static errcode_t move_level(struct mover *m, struct level *l, uint32_t *ref,
 {
 	blk64_t from = l->blk;
 	void *data;
-	errcode_t err = make_room(m);
+	errcode_t err = make_room(m, 1);
 
 	if (!err)
 		err = e4l_evac_block(m->ev, from, &l->blk);
