@@ -149,16 +149,14 @@ static errcode_t move_below(struct prepare *p, dgrp_t group,
 static errcode_t move_above(struct prepare *p, dgrp_t group,
 			    enum e4l_table table)
 {
-	blk64_t end = ext2fs_blocks_count(p->fs->super);
-	errcode_t err;
+	blk64_t end = ext2fs_blocks_count(p->fs->super), blk;
+	blk64_t len = whole(p->fs, table_len(p->fs, table));
 
-	if (!ext2fs_has_feature_flex_bg(p->fs->super))
+	/* an ENOSPC of move_table() can be an error of a write */
+	if (!ext2fs_has_feature_flex_bg(p->fs->super) ||
+	    e4l_place_find(p->fs, p->size, p->size->blocks, end, len, &blk))
 		return 0;
-	err = move_table(p, group, table, p->size->blocks, end);
-	if (err != ENOSPC)
-		return err;
-	e4l_fail(p->e, 0, NULL, 0, 0);
-	return 0;
+	return move_table(p, group, table, p->size->blocks, end);
 }
 
 static errcode_t move_group(struct prepare *p, dgrp_t group)
