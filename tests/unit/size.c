@@ -341,6 +341,40 @@ START_TEST(journal)
 }
 END_TEST
 
+/* An interrupted run has left blocks behind the log: the next run frees them. */
+START_TEST(blocks_behind)
+{
+	struct ext2_inode before, after;
+	uint64_t lacking = 0;
+	struct e4l_size size;
+	struct image img;
+	blk64_t free_blocks;
+
+	image_make(&img, _i ? "-b 1024 -O bigalloc -C 4096" : "-b 1024");
+	free_blocks = ext2fs_free_blocks_count(img.fs->super);
+	ck_assert_int_eq(ext2fs_read_inode(img.fs, EXT2_JOURNAL_INO, &before),
+			 0);
+	ck_assert_int_eq(ext2fs_fallocate(img.fs, EXT2_FALLOCATE_FORCE_UNINIT |
+					  EXT2_FALLOCATE_INIT_BEYOND_EOF,
+					  EXT2_JOURNAL_INO, NULL, 30000,
+					  EXT2_I_SIZE(&before) / 1024, 800), 0);
+	ck_assert_int_eq(ext2fs_flush(img.fs), 0);
+	image_close(&img);
+	image_open(&img);
+	ck_assert_int_eq(e4l_size_for(img.e, 20000, &size), 0);
+	ck_assert_int_eq(e4l_shrink_move_log(img.e, NULL, &size, &lacking), 0);
+	ck_assert_int_eq(ext2fs_read_inode(img.fs, EXT2_JOURNAL_INO, &after),
+			 0);
+	ck_assert_mem_eq(before.i_block, after.i_block, 60);
+	ck_assert_uint_eq(before.i_blocks, after.i_blocks);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(img.fs->super),
+			  free_blocks);
+	image_close(&img);
+	CHECK(is_sound(img.path));
+	unlink(img.path);
+}
+END_TEST
+
 START_TEST(pinned_journal)
 {
 	struct image img;
@@ -517,6 +551,7 @@ static Suite *make_suite(void)
 	tcase_add_test(tc, places);
 	tcase_add_loop_test(tc, end, 0, N_OPTIONS);
 	tcase_add_loop_test(tc, journal, 0, N_OPTIONS);
+	tcase_add_loop_test(tc, blocks_behind, 0, 2);
 	tcase_add_test(tc, pinned_journal);
 	tcase_add_test(tc, occupied);
 	tcase_add_loop_test(tc, errors, 0, 2);

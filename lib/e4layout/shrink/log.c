@@ -18,7 +18,8 @@
  * are blocks behind the log in the other step, so that each block has an owner.
  *
  * After a power cut at any write, the filesystem is clean or the replay makes
- * it clean.  At most, the journal inode has blocks behind the log.
+ * it clean.  At most, the journal inode has blocks behind the log.  The next run
+ * first frees them, in a transaction like that of step 4.
  */
 #include "config.h"
 #include <endian.h>
@@ -56,6 +57,7 @@ struct log {
 	uint8_t *inode;		/* in host byte order */
 	struct runs now;	/* the blocks of the log, */
 	struct runs tree;	/* of its extent tree, and behind the log */
+	struct runs behind;	/* only those behind the log */
 	struct runs wanted;	/* the log after the move */
 	struct runs new, old;	/* what it gets and loses */
 	/* the tree blocks of steps 1 and 3 if the inode is too small; or 0 */
@@ -160,7 +162,8 @@ static errcode_t cut_behind(struct log *l)
 		blk64_t len = all.v[i].len < left ? all.v[i].len : left;
 
 		if (!add(&l->now, all.v[i].blk, len) ||
-		    !add(&l->tree, all.v[i].blk + len, all.v[i].len - len))
+		    !add(&l->tree, all.v[i].blk + len, all.v[i].len - len) ||
+		    !add(&l->behind, all.v[i].blk + len, all.v[i].len - len))
 			return pinned(l);
 		left -= len;
 	}
@@ -169,7 +172,10 @@ static errcode_t cut_behind(struct log *l)
 
 static errcode_t read_log(struct log *l)
 {
-	errcode_t err = ext2fs_read_inode_full(l->fs, l->ino, (void *)l->inode,
+	errcode_t err;
+
+	l->now.n = l->tree.n = l->behind.n = 0;
+	err = ext2fs_read_inode_full(l->fs, l->ino, (void *)l->inode,
 					EXT2_INODE_SIZE(l->fs->super));
 
 	if (!err)
@@ -600,31 +606,36 @@ static errcode_t exchange(struct log *l)
 	return err ? err : err2;
 }
 
+/* Contiguous runs are joined, because they can share a cluster. */
 static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio)
 {
 	errcode_t err = 0;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < r->n && !err; i++)
-		err = e4l_txn_free(t, r->v[i].blk & ~(ratio - 1),
-				   (r->v[i].len + ratio - 1) & ~(ratio - 1));
+	for (i = 0; i < r->n && !err; i = k) {
+		blk64_t blk = r->v[i].blk, len = r->v[i].len;
+
+		for (k = i + 1; k < r->n && r->v[k].blk == blk + len; k++)
+			len += r->v[k].len;
+		err = e4l_txn_free(t, blk & ~(ratio - 1),
+				   (len + ratio - 1) & ~(ratio - 1));
+	}
 	return err;
 }
 
-/* The tree block of the log stays, and is not changed. */
-static errcode_t truncate_in(struct log *l, struct e4l_txn *t)
+/*
+ * Gives the inode only the blocks of the log, and frees the others.  The tree
+ * block of the log stays, and is not changed.
+ */
+static errcode_t truncate_in(struct log *l, struct e4l_txn *t,
+			     const struct runs *others)
 {
 	const struct runs none = { .n = 0 };
-	struct runs behind;
-	errcode_t err;
+	errcode_t err = set_inode(l, &l->wanted, &none, &l->second);
 
-	if (!behind_second(l, &behind) ||
-	    (l->second.behind && !add(&behind, l->second.behind, ratio_of(l))))
-		return pinned(l);
-	err = set_inode(l, &l->wanted, &none, &l->second);
 	if (!err)
 		err = e4l_txn_put_inode(t, l->ino, l->inode);
-	return err ? err : free_all(t, &behind, ratio_of(l));
+	return err ? err : free_all(t, others, ratio_of(l));
 }
 
 /* The superblock has a copy of the journal's map. */
@@ -637,8 +648,7 @@ static void keep_map(struct log *l)
 		memcpy(sb->s_jnl_blocks, in->i_block, sizeof(in->i_block));
 }
 
-/* Step 4. */
-static errcode_t cut(struct log *l)
+static errcode_t cut(struct log *l, const struct runs *others)
 {
 	struct e4l_txn *t;
 	errcode_t err, err2;
@@ -648,7 +658,7 @@ static errcode_t cut(struct log *l)
 		return err;
 	err = e4l_txn_begin(l->j, &t);
 	if (!err) {
-		err = truncate_in(l, t);
+		err = truncate_in(l, t, others);
 		if (err)
 			e4l_txn_abort(t);
 		else
@@ -660,21 +670,85 @@ static errcode_t cut(struct log *l)
 	return err ? err : err2;
 }
 
-static errcode_t move_log(struct log *l)
+/* Step 4. */
+static errcode_t finish(struct log *l)
+{
+	struct runs others;
+
+	if (!behind_second(l, &others) ||
+	    (l->second.behind && !add(&others, l->second.behind, ratio_of(l))))
+		return pinned(l);
+	return cut(l, &others);
+}
+
+static bool has_extents(const struct log *l)
 {
 	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
+
+	return in->i_flags & EXT4_EXTENTS_FL &&
+	       !(count(&l->now) % ratio_of(l));
+}
+
+static blk64_t get_index(const uint8_t *entry)
+{
+	return get_le32(entry + 4) | (blk64_t)get_le16(entry + 8) << 32;
+}
+
+/*
+ * Sets *@leaves to the tree blocks that set_map() has written before an
+ * interruption.  Returns false if the tree has another form.
+ */
+static bool find_leaves(const struct log *l, struct leaves *leaves)
+{
+	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
+	const uint8_t *root = (const uint8_t *)in->i_block;
+	const uint8_t *entry = root + EXTENT_ENTRY_BYTES;
+
+	*leaves = (struct leaves) { 0, 0 };
+	if (!get_le16(root + 6))
+		return true;
+	if (get_le16(root + 6) > 1 || get_le16(root + 2) != 2 ||
+	    get_le32(entry + EXTENT_ENTRY_BYTES) != count(&l->now))
+		return false;
+	leaves->log = get_index(entry);
+	leaves->behind = get_index(entry + EXTENT_ENTRY_BYTES);
+	return true;
+}
+
+/* Frees the blocks behind the log, which an interrupted run has left there. */
+static errcode_t clean(struct log *l)
+{
+	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
+	struct runs others = l->behind;
+	struct leaves leaves;
+	errcode_t err;
+
+	if (!l->behind.n || !has_extents(l) || !find_leaves(l, &leaves) ||
+	    EXT2_I_SIZE(in) != count(&l->now) * l->fs->blocksize ||
+	    (leaves.log && !add(&others, leaves.behind, ratio_of(l))))
+		return 0;
+	l->wanted = l->now;
+	l->second = leaves;
+	err = cut(l, &others);
+	l->wanted.n = 0;
+	l->second = (struct leaves) { 0, 0 };
+	return err ? err : read_log(l);
+}
+
+static errcode_t move_log(struct log *l)
+{
 	errcode_t err = read_log(l);
 
+	if (!err)
+		err = clean(l);
 	if (err || !any_above(l))
 		return err;
-	if (!(in->i_flags & EXT4_EXTENTS_FL) ||
-	    count(&l->now) % ratio_of(l) ||
-	    (l->tree.n && ratio_of(l) > 1))
+	if (!has_extents(l) || (l->tree.n && ratio_of(l) > 1))
 		return pinned(l);
 	err = append(l);
 	if (!err)
 		err = exchange(l);
-	return err ? err : cut(l);
+	return err ? err : finish(l);
 }
 
 errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,

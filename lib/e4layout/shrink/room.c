@@ -14,7 +14,8 @@ struct room {
 	struct e4l_own walls;	/* metadata, and the journal */
 	struct e4l_block_run *free;	/* free extents below the end */
 	size_t n_free;
-	blk64_t len;		/* blocks of the journal, in whole clusters */
+	blk64_t log;		/* blocks of the journal without those behind it */
+	blk64_t len;		/* the same in whole clusters */
 	bool above;		/* the journal has blocks above the end */
 	errcode_t err;
 };
@@ -25,8 +26,7 @@ static int note_journal(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	struct room *r = priv;
 
 	(void)fs, (void)ref_blk, (void)ref_offset;
-	r->len += lblk >= 0;
-	r->above |= *blk >= r->size->blocks;
+	r->above |= *blk >= r->size->blocks && lblk < (e2_blkcnt_t)r->log;
 	r->err = e4l_grow(&r->walls.v, r->walls.n, sizeof(*r->walls.v));
 	if (r->err)
 		return BLOCK_ABORT;
@@ -37,12 +37,17 @@ static int note_journal(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 static errcode_t read_journal(struct room *r)
 {
 	ext2_filsys fs = r->e->fs;
+	struct ext2_inode inode;
 	errcode_t err;
 
+	err = ext2fs_read_inode(fs, fs->super->s_journal_inum, &inode);
+	if (err)
+		return err;
+	r->log = EXT2_I_SIZE(&inode) / fs->blocksize;
 	err = ext2fs_block_iterate3(fs, fs->super->s_journal_inum,
 				    BLOCK_FLAG_READ_ONLY, NULL, note_journal,
 				    r);
-	r->len = (r->len + r->ratio - 1) / r->ratio * r->ratio;
+	r->len = (r->log + r->ratio - 1) / r->ratio * r->ratio;
 	return err ? err : r->err;
 }
 
