@@ -20,7 +20,9 @@
  * Before step 4, the filesystem has its old size.  A kernel empties the log.
  * e2fsck asks whether to replay a log that needs_recovery does not announce.
  * Both answers leave all files intact: no file has blocks or inodes above the
- * new end, so that e2fsck only has to correct bitmaps and the resize inode.
+ * new end, so that e2fsck only has to correct bitmaps and the resize inode.  If
+ * reserved blocks replace descriptors of the old size, e2fsck takes descriptors
+ * from a backup; shrink/size.c permits such a size only if there is a backup.
  * After step 4, the filesystem has its new size, and the replay completes it.
  *
  * Step 4 is safe if sectors of 512 bytes tear: all fields that decide are in
