@@ -47,6 +47,7 @@ SKIPPED = {
     "umount": r"^umount ",
     "systemd": r"^systemctl ",
     "device mapper": r"^veritysetup open ",
+    "LVM": r"^lvreduce ",
     "network": r"^skopeo |oci:debian|config\.json$",
 }
 # A command whose TARGET is a mount point; "" stands for a host without mounts.
