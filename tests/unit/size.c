@@ -24,7 +24,6 @@ static const char *const options[] = {
 	"-b 1024 -O ^64bit,^metadata_csum,^uninit_bg",
 	"-b 1024 -O sparse_super2,^resize_inode",
 	"-b 1024 -O sparse_super2 -g 512 -G 8",
-	/* the tables of the new last group lie in the place of a backup */
 	"-b 1024 -O sparse_super2 -g 1024 -G 2",
 	"-b 1024 -O sparse_super2,^flex_bg,^resize_inode -g 2048",
 	"-b 1024 -O ^sparse_super,^resize_inode -g 2048",
@@ -244,22 +243,16 @@ END_TEST
 
 START_TEST(places)
 {
-	struct e4l_size size = { .clear = 20010, .n_clear = 10 };
 	struct image img;
 	blk64_t blk;
 
 	image_make(&img, "-b 1024 -O ^has_journal");
-	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20000, 20030, 10, &blk),
-			 0);
+	ck_assert_int_eq(e4l_place_find(img.fs, 20000, 20030, 30, &blk), 0);
 	ck_assert_uint_eq(blk, 20000);
-	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20001, 20030, 10, &blk),
-			 0);
-	ck_assert_uint_eq(blk, 20020);
-	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20001, 20029, 10, &blk),
+	ck_assert_int_eq(e4l_place_find(img.fs, 20000, 20029, 30, &blk),
 			 ENOSPC);
 	ext2fs_mark_block_bitmap2(img.fs->block_map, 20025);
-	ck_assert_int_eq(e4l_place_find(img.fs, &size, 20015, 20099, 6, &blk),
-			 0);
+	ck_assert_int_eq(e4l_place_find(img.fs, 20015, 20099, 11, &blk), 0);
 	ck_assert_uint_eq(blk, 20026);
 	image_remove(&img);
 }

@@ -26,10 +26,9 @@
  * After step 4, the filesystem has its new size, and the replay completes it.
  *
  * Step 4 is safe if sectors of 512 bytes tear: all fields that decide are in
- * the first sector.  The second sector has the place of the second backup
- * (sparse_super2), the overhead, and the checksum.  super.c chooses spare bytes
- * of the first sector so that the checksum of each second sector is right with
- * each first sector.
+ * the first sector.  The second sector has the backup groups (sparse_super2), the
+ * overhead, and the checksum.  super.c chooses spare bytes of the first sector
+ * so that the checksum of each second sector is right with each first sector.
  *
  * Without a journal, the superblock is written first, as not clean: e2fsck then
  * completes the new size.

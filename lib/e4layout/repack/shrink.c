@@ -44,8 +44,6 @@ struct shrink {
 	/* files to move that must not move: the first, and their last end */
 	ext2_ino_t pinned;
 	blk64_t pinned_end;
-	/* the place of the second backup has a file that must not move */
-	bool no_clear;
 	/* why the next smaller size failed, other than for lack of space; 0 */
 	errcode_t limit;
 	ext2_ino_t limit_ino;
@@ -108,19 +106,6 @@ static bool note_pinned(ext2_ino_t ino, const struct ext2_inode_large *inode,
 
 /* -------------------------------------------------------------------- steps */
 
-/* Lists the ranges to evacuate.  Returns their number. */
-static size_t list_empty(const struct shrink *s, const struct e4l *e,
-			 const struct e4l_size *size, struct e4l_block_run v[2])
-{
-	blk64_t blocks = ext2fs_blocks_count(e->fs->super);
-	size_t n = 0;
-
-	if (size->n_clear && !s->no_clear)
-		v[n++] = (struct e4l_block_run) { size->clear, size->n_clear };
-	v[n++] = (struct e4l_block_run) { size->blocks, blocks - size->blocks };
-	return n;
-}
-
 static void add_moved(struct shrink *s, const struct e4l_evacuated *more)
 {
 	s->moved.files += more->files;
@@ -135,10 +120,12 @@ static void add_moved(struct shrink *s, const struct e4l_evacuated *more)
 static errcode_t evacuate(struct shrink *s, struct e4l *e,
 			  const struct e4l_size *size)
 {
-	struct e4l_block_run empty[2];
+	struct e4l_block_run empty = {
+		size->blocks, ext2fs_blocks_count(e->fs->super) - size->blocks
+	};
 	struct e4l_evacuated moved;
 	struct e4l_evacuation what = {
-		.empty = empty, .n_empty = list_empty(s, e, size, empty),
+		.empty = &empty, .n_empty = 1,
 		/* all files have been asked about in the simulation */
 		.may_move = e->over ? note_pinned : NULL, .priv = s,
 	};
@@ -248,7 +235,7 @@ static errcode_t check_result(struct e4l *o)
 	return err;
 }
 
-static errcode_t simulate_once(struct shrink *s, bool check)
+static errcode_t simulate(struct shrink *s, bool check)
 {
 	struct e4l *o;
 	errcode_t err = e4l_overlay_new(s->base, e4l_run_journal(s->run, s->base), &o);
@@ -262,25 +249,6 @@ static errcode_t simulate_once(struct shrink *s, bool check)
 		err = e4l_repack_measure(o, NULL, &s->after);
 	e4l_overlay_free(o);
 	return err;
-}
-
-/*
- * Simulates the size s->size.  If a file that must not move has the place of the
- * second backup, the filesystem gets no second backup.
- *
- * @check: whether to check and to measure the result, too.
- */
-static errcode_t simulate(struct shrink *s, bool check)
-{
-	errcode_t err;
-
-	s->no_clear = false;
-	err = simulate_once(s, check);
-	if (err != E4L_ET_SHRINK_PINNED || !s->pinned || !s->size.n_clear ||
-	    s->pinned_end > s->size.blocks)
-		return err;
-	s->no_clear = true;
-	return simulate_once(s, check);
 }
 
 static int note_end(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,

@@ -123,7 +123,7 @@ static void free_state(struct state *s)
 /* Returns @part of @of blocks, in the proportion of @blocks. */
 static blk64_t in_proportion(blk64_t part, blk64_t of, blk64_t blocks)
 {
-	return (unsigned __int128)part * blocks / of;
+	return (blk64_t)((long double)part * blocks / of);
 }
 
 static void fill_super(struct end *s, struct ext2_super_block *sb)
@@ -248,7 +248,7 @@ static errcode_t place_mmp(struct end *s, struct e4l_shape *shape)
 	if (!ext2fs_has_feature_mmp(fs->super) ||
 	    fs->super->s_mmp_block < s->size.blocks)
 		return 0;
-	err = e4l_place_find(fs, &s->size, 0, s->size.blocks,
+	err = e4l_place_find(fs, 0, s->size.blocks,
 			     EXT2FS_CLUSTER_RATIO(fs), &blk);
 	if (err)
 		return e4l_fail(s->e, err, "moving the MMP block", 0, 0);
@@ -316,10 +316,7 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 	return err;
 }
 
-/*
- * Finds the own blocks of both sizes.  If the place of the second backup is in
- * use, the filesystem gets no second backup.
- */
+/* Finds the own blocks of both sizes. */
 static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 {
 	errcode_t err = e4l_own_add(s->fs, 0, s->fs->group_desc_count, &s->now);
@@ -329,17 +326,11 @@ static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 	e4l_own_sort(&s->now);
 	e4l_size_shape(s->fs, &s->size, shape);
 	err = fill_sets(s, shape);
-	if (!err && (s->overlap || !all_free(s, &s->new))) {
-		s->size.backup_bgs[1] = 0;
-		s->size.n_clear = 0;
-		e4l_size_shape(s->fs, &s->size, shape);
-		err = fill_sets(s, shape);
-	}
 	if (!err)
 		err = place_mmp(s, shape);
 	if (!err)
 		err = fill_sets(s, shape);
-	if (!err && s->overlap)
+	if (!err && (s->overlap || !all_free(s, &s->new)))
 		err = e4l_fail(s->e, E4L_ET_BAD_ARGUMENT, "moving the end", 0,
 			       0);
 	return err;

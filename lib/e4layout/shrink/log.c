@@ -191,9 +191,7 @@ static errcode_t read_log(struct log *l)
 /* Whether a run must move. */
 static bool is_above(const struct log *l, const struct e4l_own_run *r)
 {
-	return r->blk + r->len > l->size->blocks ||
-	       (r->blk < l->size->clear + l->size->n_clear &&
-		r->blk + r->len > l->size->clear);
+	return r->blk + r->len > l->size->blocks;
 }
 
 static bool any_above(const struct log *l)
@@ -218,7 +216,7 @@ static blk64_t ratio_of(const struct log *l)
 
 static errcode_t find(const struct log *l, blk64_t len, blk64_t *blk)
 {
-	return e4l_place_find(l->fs, l->size, 0, l->size->blocks, len, blk);
+	return e4l_place_find(l->fs, 0, l->size->blocks, len, blk);
 }
 
 /* Finds the longest free run of at most @len blocks. */

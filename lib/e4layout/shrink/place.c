@@ -25,8 +25,8 @@ static blk64_t next_used(ext2_filsys fs, blk64_t blk, blk64_t to)
 	return found;
 }
 
-errcode_t e4l_place_find(ext2_filsys fs, const struct e4l_size *size,
-			 blk64_t from, blk64_t to, blk64_t len, blk64_t *blk)
+errcode_t e4l_place_find(ext2_filsys fs, blk64_t from, blk64_t to, blk64_t len,
+			 blk64_t *blk)
 {
 	blk64_t mask = EXT2FS_CLUSTER_MASK(fs), at, end;
 
@@ -35,14 +35,6 @@ errcode_t e4l_place_find(ext2_filsys fs, const struct e4l_size *size,
 	for (at = from; at < to; at = end) {
 		at = (next_free(fs, at, to) + mask) & ~mask;
 		end = next_used(fs, at, to);
-		if (at < size->clear + size->n_clear && end > size->clear) {
-			if (at >= size->clear)
-				end = size->clear + size->n_clear;
-			else
-				end = size->clear;
-			if (at >= size->clear)
-				continue;
-		}
 		if (at < to && end - at >= len) {
 			*blk = at;
 			return 0;

@@ -119,7 +119,7 @@ static errcode_t move_table(struct prepare *p, dgrp_t group,
 	struct e4l_txn *t;
 	errcode_t err;
 
-	err = e4l_place_find(p->fs, p->size, from, to, len, &blk);
+	err = e4l_place_find(p->fs, from, to, len, &blk);
 	if (err)
 		return e4l_fail_group(p->e, err, "moving metadata", group, 0);
 	err = e4l_txn_begin(p->j, &t);
@@ -154,7 +154,7 @@ static errcode_t move_above(struct prepare *p, dgrp_t group,
 
 	/* an ENOSPC of move_table() can be an error of a write */
 	if (!ext2fs_has_feature_flex_bg(p->fs->super) ||
-	    e4l_place_find(p->fs, p->size, p->size->blocks, end, len, &blk))
+	    e4l_place_find(p->fs, p->size->blocks, end, len, &blk))
 		return 0;
 	return move_table(p, group, table, p->size->blocks, end);
 }
@@ -224,7 +224,7 @@ static errcode_t move_resize(struct prepare *p)
 		goto out;
 	}
 	if (!err)
-		err = e4l_place_find(p->fs, p->size, 0, p->size->blocks, ratio,
+		err = e4l_place_find(p->fs, 0, p->size->blocks, ratio,
 				     &to);
 	if (!err)
 		err = move_dind(p, t, in, inode, to);

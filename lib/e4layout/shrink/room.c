@@ -84,8 +84,6 @@ static bool is_movable(const struct room *r, blk64_t start)
 	const struct e4l_size *size = r->size;
 
 	return start + r->len <= size->blocks &&
-	       (start >= size->clear + size->n_clear ||
-		start + r->len <= size->clear) &&
 	       !e4l_own_meets(&r->walls, start, r->len);
 }
 

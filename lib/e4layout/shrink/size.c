@@ -20,65 +20,21 @@ static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
 
 /* ------------------------------------------------------------- the groups */
 
-static bool overlap(const struct e4l_own_run *a, const struct e4l_own_run *b)
-{
-	return a->blk < b->blk + b->len && b->blk < a->blk + a->len;
-}
-
-/* Whether metadata of @group that are no backup lie in one of the @n @runs. */
-static bool has_tables_in(ext2_filsys fs, dgrp_t group,
-			  const struct e4l_own_run *runs, size_t n)
-{
-	const struct e4l_own_run own[] = {
-		{ ext2fs_inode_table_loc(fs, group),
-		  fs->inode_blocks_per_group },
-		{ ext2fs_block_bitmap_loc(fs, group), 1 },
-		{ ext2fs_inode_bitmap_loc(fs, group), 1 },
-		{ fs->super->s_mmp_block, 1 },
-	};
-	size_t i, k;
-
-	for (i = 0; i < n; i++)
-		for (k = 0; k < sizeof(own) / sizeof(*own); k++)
-			if (overlap(&runs[i], &own[k]))
-				return true;
-	return false;
-}
-
-/* Whether the last group has a place for a backup beside the tables. */
-static bool backup_fits(ext2_filsys fs, const struct e4l_size *size)
-{
-	struct e4l_own_run runs[E4L_OWN_BACKUPS];
-	struct e4l_shape shape;
-	size_t n;
-	dgrp_t g;
-
-	e4l_size_shape(fs, size, &shape);
-	n = e4l_own_backups(&shape.fs, size->groups - 1, runs);
-	for (g = 0; g < size->groups; g++)
-		if (has_tables_in(fs, g, runs, n))
-			return false;
-	return true;
-}
-
 /*
- * Keeps the backup groups of sparse_super2 that exist.  The backup of the last
- * group follows the last group, unless the tables of a group lie there.
+ * Keeps the backup groups of sparse_super2 that exist.  A removed group gets no
+ * substitute: the numbers of the backup groups are in another sector of the
+ * superblock than its size.  If only one of these sectors is written, no backup
+ * must appear in a group that remains.
  */
 static void set_backups(ext2_filsys fs, struct e4l_size *size)
 {
-	const struct ext2_super_block *sb = fs->super;
-	uint32_t first = sb->s_backup_bgs[0], last = sb->s_backup_bgs[1];
-	dgrp_t groups = size->groups;
+	int i;
 
-	size->backup_bgs[0] = first < groups ? first : 0;
-	size->backup_bgs[1] = last;
-	if (!last || last < groups)
-		return;
-	size->backup_bgs[1] = groups > 2 && size->backup_bgs[0] != groups - 1 ?
-			      groups - 1 : 0;
-	if (size->backup_bgs[1] && !backup_fits(fs, size))
-		size->backup_bgs[1] = 0;
+	for (i = 0; i < 2; i++) {
+		size->backup_bgs[i] = fs->super->s_backup_bgs[i];
+		if (size->backup_bgs[i] >= size->groups)
+			size->backup_bgs[i] = 0;
+	}
 }
 
 /*
@@ -312,16 +268,6 @@ static errcode_t count_late(ext2_filsys fs, const struct sets *s,
 	return err;
 }
 
-static void set_clear(ext2_filsys fs, const struct sets *s,
-		      struct e4l_size *size)
-{
-	if (!ext2fs_has_feature_sparse_super2(fs->super) || !s->new.n)
-		return;
-	size->clear = s->new.v[0].blk;
-	size->n_clear = s->new.v[s->new.n - 1].blk +
-			s->new.v[s->new.n - 1].len - size->clear;
-}
-
 /* Counts blocks: what is above the end now is there after the shrink, too. */
 static errcode_t count(ext2_filsys fs, struct e4l_size *size)
 {
@@ -338,7 +284,6 @@ static errcode_t count(ext2_filsys fs, struct e4l_size *size)
 	if (!err)
 		err = count_late(fs, &s, size);
 	size->file_blocks = blocks_in_use(fs) - e4l_own_count(&s.now);
-	set_clear(fs, &s, size);
 	e4l_own_cut(&s.kept, size->blocks);
 	size->own_blocks = e4l_own_count(&s.kept) + size->move_blocks -
 			   size->split_blocks;

@@ -35,12 +35,6 @@ struct e4l_size {
 	blk64_t move_blocks, move_longest;
 	/* the part of move_blocks below the end, in tables that cross it */
 	blk64_t split_blocks;
-	/*
-	 * Blocks below the end for the backup in the new last group.  They may
-	 * have files; if they still have files at the end, the filesystem gets
-	 * no second backup.  Neither does it if tables lie there.
-	 */
-	blk64_t clear, n_clear;
 };
 
 /* A filesystem handle for functions that compute positions in a size. */
