@@ -317,7 +317,7 @@ START_TEST(aborts_in_unwritten_group)
 	void *groups;
 	dgrp_t g = 0;
 
-	image_make(&img, "-g 2048 -G 2", &formats[0]);
+	image_make(&img, "-g 2048 -G 4", &formats[0]);
 	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
 	while (!ext2fs_bg_flags_test(img.fs, g, EXT2_BG_BLOCK_UNINIT))
 		ck_assert_uint_lt(++g, img.fs->group_desc_count);
