@@ -130,6 +130,8 @@ generations() {
 	round_times "$@"
 	like g2 g3 -d src
 	holds g3 src
+	# the write time in the superblock shows an unnecessary change
+	[ "$made_by" = mke2fs ] || sleep 1
 	like g3 g4 -d src
 	check cmp g3 g4
 }

@@ -121,12 +121,16 @@ struct xset {
 	uint64_t hash;
 };
 
-/* An attribute in a set.  Its name and its value follow in xbytes. */
+/*
+ * An attribute in a set.  The name and the value follow in xbytes.  Sets are
+ * compared as bytes, so the structure must not have padding.
+ */
 struct xrecord {
 	uint32_t value_len;
-	uint8_t index;		/* EXT4_XATTR_INDEX_* */
-	uint8_t name_len;
+	uint16_t index;		/* EXT4_XATTR_INDEX_* */
+	uint16_t name_len;	/* at most 255 */
 };
+_Static_assert(sizeof(struct xrecord) == 8, "struct xrecord has padding");
 
 /* A growing array. */
 #define VEC(type) struct { type *v; size_t n, room; }
