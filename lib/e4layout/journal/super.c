@@ -221,6 +221,20 @@ static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 	sb->s_kbytes_written = ext2fs_cpu_to_le64(fs->super->s_kbytes_written);
 }
 
+/*
+ * Copies the backup of the journal inode's block map.  libext2fs keeps an extent
+ * map in the byte order of the disk.
+ */
+static void copy_journal_map(ext2_filsys fs, struct ext2_super_block *sb)
+{
+	struct ext2_super_block disk = *fs->super;
+
+#ifdef WORDS_BIGENDIAN
+	ext2fs_swap_super(&disk);
+#endif
+	memcpy(sb->s_jnl_blocks, disk.s_jnl_blocks, sizeof(sb->s_jnl_blocks));
+}
+
 errcode_t e4l_super_unmark(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -228,7 +242,6 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 	uint32_t recover = EXT3_FEATURE_INCOMPAT_RECOVER;
 	blk64_t free_blks = ext2fs_free_blocks_count(fs->super);
 	time_t now = fs->now ? fs->now : time(NULL);
-	size_t i;
 
 	sb.s_feature_incompat &= ~ext2fs_cpu_to_le32(recover);
 	sb.s_state = ext2fs_cpu_to_le16(fs->super->s_state);
@@ -238,10 +251,7 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 	sb.s_free_inodes_count =
 		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
 	/* the journal may have moved */
-	for (i = 0; i < sizeof(sb.s_jnl_blocks) / sizeof(*sb.s_jnl_blocks);
-	     i++)
-		sb.s_jnl_blocks[i] =
-			ext2fs_cpu_to_le32(fs->super->s_jnl_blocks[i]);
+	copy_journal_map(fs, &sb);
 	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
 	fs->super->s_wtime = (uint32_t)now;
 	count_written(j, &sb);
