@@ -136,12 +136,7 @@ static void fill_super(struct end *s, struct ext2_super_block *sb)
 
 	ext2fs_r_blocks_count_set(sb, in_proportion(ext2fs_r_blocks_count(sb),
 						    was, size->blocks));
-	ext2fs_blocks_count_set(sb, size->blocks);
-	sb->s_inodes_count = size->inodes;
-	sb->s_reserved_gdt_blocks = size->reserved_gdt;
-	sb->s_first_meta_bg = size->first_meta_bg;
-	sb->s_backup_bgs[0] = size->backup_bgs[0];
-	sb->s_backup_bgs[1] = size->backup_bgs[1];
+	e4l_size_set_super(size, sb);
 	overhead -= EXT2FS_NUM_B2C(s->fs, own_now - own_kept);
 	sb->s_overhead_clusters = overhead > 0 ? overhead : 0;
 }

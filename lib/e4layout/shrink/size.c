@@ -92,6 +92,17 @@ static bool needs_backup(ext2_filsys fs, const struct e4l_size *size)
 	return true;
 }
 
+void e4l_size_set_super(const struct e4l_size *size,
+			struct ext2_super_block *sb)
+{
+	ext2fs_blocks_count_set(sb, size->blocks);
+	sb->s_inodes_count = size->inodes;
+	sb->s_reserved_gdt_blocks = size->reserved_gdt;
+	sb->s_first_meta_bg = size->first_meta_bg;
+	sb->s_backup_bgs[0] = size->backup_bgs[0];
+	sb->s_backup_bgs[1] = size->backup_bgs[1];
+}
+
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 		    struct e4l_shape *shape)
 {
@@ -102,12 +113,7 @@ void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 	shape->fs.super = sb;
 	shape->fs.group_desc_count = size->groups;
 	shape->fs.desc_blocks = size->desc_blocks;
-	ext2fs_blocks_count_set(sb, size->blocks);
-	sb->s_inodes_count = size->inodes;
-	sb->s_reserved_gdt_blocks = size->reserved_gdt;
-	sb->s_first_meta_bg = size->first_meta_bg;
-	sb->s_backup_bgs[0] = size->backup_bgs[0];
-	sb->s_backup_bgs[1] = size->backup_bgs[1];
+	e4l_size_set_super(size, sb);
 }
 
 /* The blocks that the metadata of the last group can take. */

@@ -43,6 +43,10 @@ struct e4l_shape {
 	struct ext2_super_block sb;
 };
 
+/* Sets the fields of @sb that @size determines, but no count of free blocks. */
+void e4l_size_set_super(const struct e4l_size *size,
+			struct ext2_super_block *sb);
+
 /* Makes @shape, which shares the group descriptors of @fs. */
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 		    struct e4l_shape *shape);
