@@ -7,7 +7,7 @@
 
 struct bad_blocks {
 	size_t n;
-	uint64_t *v;		/* sorted */
+	uint64_t *v;		/* block numbers in ascending order */
 };
 
 struct listing {
@@ -53,9 +53,9 @@ static bool is_listed(const struct bad_blocks *b, blk64_t blk)
 }
 
 /*
- * Whether e2fsck cannot repair the filesystem without @blk: the superblock, a
- * group descriptor, or a bitmap.  e2fsck skips bad blocks of inode tables, and
- * does not need all backups.
+ * Whether e2fsck needs @blk to repair the filesystem: the superblock, a group
+ * descriptor, or a bitmap.  e2fsck skips bad blocks of inode tables, and does
+ * not need all backups.
  */
 static bool is_vital(ext2_filsys fs, blk64_t blk)
 {
@@ -104,7 +104,7 @@ errcode_t e4l_pass1_bad_blocks(struct check *ck)
 				    NULL, list_block, &l);
 	e4l_sort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
 		 e4l_u64_cmp);
-	/* e4l_pass1_inodes() reports a list that cannot be read */
+	/* e4l_pass1_inodes() reports an unreadable list of bad blocks */
 	if (!err && !l.err)
 		judge(ck, &l);
 	else

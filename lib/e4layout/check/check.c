@@ -122,8 +122,8 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	found->layout_only = options->flags & E4L_CHECK_LAYOUT_ONLY;
 	found->mounted = options->flags & E4L_CHECK_MOUNTED;
 	/*
-	 * libext2fs must not fail on a wrong checksum: the passes report a
-	 * finding
+	 * The passes report wrong checksums as findings.  Therefore libext2fs
+	 * must ignore wrong checksums.
 	 */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);

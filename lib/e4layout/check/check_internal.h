@@ -16,7 +16,7 @@
  * directory entries (EXT2_FT_*), and flags.  0: the inode is unused.
  */
 #define KIND_TYPE	0x0F
-#define KIND_UNREAD	0x0F	/* file type of an inode in a bad block */
+#define KIND_UNREAD	0x0F /* file type of an unread inode in a bad block */
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
@@ -25,10 +25,11 @@
 /* A directory.  The array check->dirs is sorted by inode number. */
 struct dir {
 	ext2_ino_t ino;
-	ext2_ino_t parent;	/* directory with an entry for @ino, or 0 */
+	/* a directory with an entry for @ino; 0: none found */
+	ext2_ino_t parent;
 	ext2_ino_t dotdot;
 	uint32_t generation;
-	uint32_t blocks;	/* last mapped logical block, plus 1 */
+	uint32_t blocks; /* number of the last mapped logical block, plus 1 */
 	uint32_t index;		/* index of logical block 0 in check->dx */
 	/* if DIR_INDEX is set: hash version of the index */
 	uint32_t hash_version;
@@ -46,7 +47,10 @@ struct dir {
 #define DIR_CONNECTED	0x08
 #define DIR_VISITED	0x10
 #define DIR_HAD_INDEX	0x20	/* the inode has the index flag */
-/* e4l_compact_dirs() cannot rebuild the directory, because of its block map */
+/*
+ * e4l_compact_dirs() cannot rebuild the directory: the block map is indirect,
+ * has holes or unwritten extents, or does not match i_size
+ */
 #define DIR_STAYS	0x40
 
 /* Contiguous blocks of a directory. */
@@ -72,12 +76,15 @@ struct xattr_use {
 	blk64_t blk;
 	ext2_ino_t ino;
 	/*
-	 * i_blocks minus the clusters found before the block is read, in
-	 * clusters; the EA inodes of the block must have as many clusters
+	 * clusters that i_blocks counts, but pass 1 has not found; the EA
+	 * inodes of the attribute block must have this number of clusters
 	 */
 	uint32_t missing;
 	uint32_t generation;	/* generation of the inode */
-	/* number of EA inodes of the block; set after the block is read */
+	/*
+	 * number of EA inodes that the attribute block refers to; set after the
+	 * block is read
+	 */
 	uint32_t values;
 	bool judged;	/* i_blocks needs no further check */
 	bool encrypted;	/* the block must contain an encryption context */
@@ -117,7 +124,7 @@ struct check {
 	struct e4l_owners *owners;
 	struct extent_list *metadata;
 	struct bad_blocks *bad_blocks;
-	/* set by pass 1 */
+	/* the walk over all files; NULL outside of pass 1 */
 	struct file_walk *walk;
 	pthread_mutex_t lock;	/* protects lists that several threads extend */
 	struct dir *dirs;
@@ -139,8 +146,8 @@ struct check {
 	/* number of entries of the resize inode that refer to the superblock */
 	uint32_t resize_super;
 	/*
-	 * an i_dtime below s_inodes_count is the next inode of the orphan list,
-	 * not a time
+	 * an i_dtime below s_inodes_count is the inode number of the next
+	 * orphan, not a time
 	 */
 	bool low_dtime;
 };
@@ -163,7 +170,7 @@ static inline bool is_zero(const void *p, size_t bytes)
 	return !*c && !memcmp(c, c + 1, bytes - 1);
 }
 
-/* The passes.  They return 0, or an error that ends the check. */
+/* The passes.  Each pass returns 0, or an error that ends the check. */
 errcode_t e4l_pass0_super(struct check *ck);
 errcode_t e4l_pass0_groups(struct check *ck);
 errcode_t e4l_pass0_resize_inode(struct check *ck);
@@ -187,7 +194,10 @@ static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 	       blk < ext2fs_blocks_count(fs->super);
 }
 
-/* Returns the first inode in use in [@ino, @end), or @end. */
+/*
+ * Returns the first inode in [@ino, @end) that is in use.  If no inode in the
+ * range is in use, returns @end.
+ */
 static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 				  uint64_t end)
 {
@@ -237,7 +247,7 @@ bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*
  * Whether the inode is a symbolic link with inline data.  e2fsck does not check
- * i_blocks of inline symbolic links, and does not charge them to a quota.
+ * i_blocks of inline symbolic links, and quotas do not count these links.
  */
 static inline bool is_inline_link(const struct ext2_inode_large *inode)
 {
@@ -268,7 +278,10 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 
-/* The EA inodes that hold the values of a list of attributes. */
+/*
+ * The number of EA inodes of an attribute list, and the clusters of these
+ * inodes.
+ */
 struct xattr_values {
 	uint32_t n;
 	uint64_t clusters;

@@ -11,7 +11,10 @@
 #include "encryption.h"
 #include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* Special policy numbers; larger numbers are hashes of policies. */
+/*
+ * Numbers below FIRST_POLICY have a special meaning; all other numbers are
+ * hashes of policies.
+ */
 enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
 
 /* Consecutive inodes with the same policy. */
@@ -26,8 +29,8 @@ struct policies {
 };
 
 /*
- * For each version of the encryption context: the length of the context, and
- * the length of the policy at its start, in bytes.
+ * The length of an encryption context, and the length of the policy at the
+ * start of the context, in bytes.  The index is the version of the context.
  */
 static const struct {
 	size_t context, policy;

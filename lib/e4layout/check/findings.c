@@ -117,9 +117,10 @@ static int put_number(char *buf, size_t size, char kind,
 }
 
 /*
- * Whether the character at @s is not printed.  Sentences contain
- * {singular|plural} and {plural}.  Braces, bars and the form that does not
- * apply are omitted.  *@braces is the last open brace before @s, or NULL.
+ * Whether the character at @s is not printed.  A sentence contains
+ * {singular|plural}, and {plural} for text without a singular form.  Braces,
+ * bars and the form that does not apply are not printed.  *@braces is the last
+ * open brace before @s, or NULL.
  */
 static bool is_left_out(const char **braces, const char *s, bool one)
 {
@@ -154,7 +155,10 @@ const char *e4l_finding_text(const struct finding *what, char *buf, size_t size)
 
 bool e4l_finding_spoils_inode(const struct finding *what)
 {
-	/* findings about counters of an inode, not about its content */
+	/*
+	 * findings about counters of an inode, not about the content of the
+	 * inode
+	 */
 	static const enum finding_id accounts[] = {
 		F_INODE_BLOCKS, F_INODE_LARGE_FILE, F_XATTR_REFCOUNT,
 		F_EA_INODE_REFCOUNT,

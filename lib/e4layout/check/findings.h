@@ -65,12 +65,12 @@ void e4l_findings_add(struct findings *f, enum finding_id id,
 /* Records that memory ran out, so that the findings are incomplete. */
 void e4l_findings_fail(struct findings *f);
 
-/* Sorts the kept findings.  Call it after the last finding is added. */
+/* Sorts the kept findings.  Must be called after the last finding is added. */
 void e4l_findings_sort(struct findings *f);
 
 /*
- * Writes the sentence of @what, with its numbers, to @buf, terminated with NUL.
- * Returns @buf.
+ * Writes the sentence of @what, with the numbers of @what, to @buf.  A NUL ends
+ * the sentence.  Returns @buf.
  */
 const char *e4l_finding_text(const struct finding *what, char *buf,
 			     size_t size);

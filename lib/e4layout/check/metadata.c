@@ -31,8 +31,9 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 }
 
 /*
- * Sorts, claims and joins all runs.  Sets *@overlap to whether runs share
- * blocks.
+ * Sorts the runs of metadata blocks, claims their clusters, and merges
+ * overlapping and adjacent runs.  Sets *@overlap to whether two runs share a
+ * block.
  */
 static errcode_t settle(struct check *ck, bool *overlap)
 {

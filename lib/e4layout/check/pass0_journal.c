@@ -38,7 +38,10 @@ static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
 	return 0;
 }
 
-/* Returns ENOMEM if there is not enough memory for an iteration. */
+/*
+ * Returns ENOMEM if there is not enough memory for an iteration over the blocks
+ * of an inode.
+ */
 static errcode_t try_memory(const struct check *ck)
 {
 	void *p = malloc(4 * ck->fs->blocksize);
@@ -148,7 +151,7 @@ static bool csum_ok(const struct jbd2_super *s)
 	return s->checksum_type == JBD2_CRC32C && crc == be32(s->checksum);
 }
 
-/* Checksums of version 1, 2 and 3 exclude each other. */
+/* Whether the journal has at most one of the checksum versions 1, 2 and 3. */
 static bool csum_features_ok(const struct jbd2_super *s)
 {
 	uint32_t v23 = be32(s->feature_incompat) &
@@ -294,8 +297,8 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 }
 
 /*
- * Whether libext2fs marks the filesystem as in use, because the filesystem is
- * open for writing and MMP is not skipped.
+ * Whether libext2fs has marked the MMP block as in use, because the filesystem
+ * is open for writing and MMP is not skipped.
  */
 static bool is_held(ext2_filsys fs)
 {

@@ -10,11 +10,12 @@
 
 #define MAX_DESC_SIZE	1024
 #define COPY_BLOCKS	64	/* blocks of a backup that are read together */
-#define FUDGE_SECONDS	86400	/* allowed difference between clocks */
+/* allowed difference between clocks, in seconds */
+#define FUDGE_SECONDS	86400
 
 /* ---------------------------------------------------------------- geometry */
 
-/* The value of a field, and its valid range. */
+/* The value and the valid range of a superblock field. */
 struct bound {
 	uint64_t value, min, max;
 	bool power_of_two;	/* @value must be 0 or a power of two */
@@ -32,8 +33,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns false if a field of the superblock is out of range, so that nothing
- * else can be checked.
+ * Whether all fields of the superblock are within their ranges.  If not, the
+ * check ends, because no other structure can be found.
  */
 static bool geometry_ok(ext2_filsys fs)
 {
@@ -313,7 +314,10 @@ static void judge_backup(struct check *ck, dgrp_t group, void *buf)
 		     fs->super->s_first_meta_bg : fs->desc_blocks;
 	if (old_desc)
 		judge_backup_desc(ck, group, old_desc, old_blocks, 0, buf);
-	/* the first group of a meta group has the primary descriptors */
+	/*
+	 * the first group of a meta group has the primary descriptors, not a
+	 * backup
+	 */
 	if (new_desc && group % per_block)
 		judge_backup_desc(ck, group, new_desc, 1,
 				  group / per_block, buf);
@@ -384,8 +388,9 @@ static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 
 /*
  * Whether the double indirect block @dind of the resize inode lists the
- * reserved blocks, and the reserved blocks are valid.  Like e2fsck, checks only
- * the first quarter of the reserved blocks.  @buf has space for three blocks.
+ * reserved blocks, and each reserved block lists its backups.  Like e2fsck,
+ * checks only the first quarter of the reserved blocks.  @buf has space for
+ * three blocks.
  */
 static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {

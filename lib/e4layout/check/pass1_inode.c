@@ -30,7 +30,9 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino)
 
 	if (ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT))
 		return true;
-	/* a count above the number of inodes marks all inodes as unused */
+	/*
+	 * if bg_itable_unused exceeds s_inodes_per_group, all inodes are unused
+	 */
 	if (ext2fs_has_group_desc_csum(ck->fs))
 		return (uint64_t)(ino - 1) % per + unused >= per;
 	/* without group checksums, e2fsck compares 32-bit inode numbers */
@@ -91,7 +93,7 @@ static bool is_device(unsigned int mode)
 
 /*
  * Whether to check the extents flag of the inode.  The flag of an unused inode
- * is ignored, except in the three reserved inodes that e2fsck always checks.
+ * is ignored, except in three reserved inodes that e2fsck always checks.
  */
 static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 {
@@ -150,7 +152,7 @@ static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, HTREE_FLAG, .ino = ino, .blk = blk);
 }
 
-/* Whether a directory is so large that its size may have high bits. */
+/* Whether a directory is so large that e2fsck accepts high bits in its size. */
 static bool is_large_dir(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)
 {
@@ -214,8 +216,8 @@ bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n)
 }
 
 /*
- * Whether a timestamp before 1970 has all epoch bits set, as old kernels wrote
- * it by mistake.
+ * Whether a timestamp before 1970 has all epoch bits set.  Old kernels set the
+ * epoch bits of such a timestamp by mistake.
  */
 static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 {
@@ -412,8 +414,8 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 }
 
 /*
- * Checks a reserved inode.  Returns whether the inode is completely checked,
- * except for its map.
+ * Checks a reserved inode, except for its map.  Returns false if the inode also
+ * needs the checks of an ordinary inode.
  */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)

@@ -2,9 +2,9 @@
 /*
  * Pass 1: every inode, its map, and the owner of each block.
  *
- * e4l_scan_looking() reads inode tables and tree blocks on all processors.  For
- * each inode, it calls look_inode(); for each tree block, it calls look_node().
- * These two functions report most findings.
+ * e4l_scan_looking() reads inode tables and tree blocks on all processors.  The
+ * scan calls look_inode() for each inode, and look_node() for each tree block.
+ * look_inode() and look_node() report most findings.
  *
  * on_piece() gets the extents in the order of inodes and of logical blocks.
  * on_piece() reports all findings that depend on the order, so that the
@@ -32,8 +32,8 @@ static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 }
 
 /*
- * Reports a wrong checksum.  e2fsck aborts at an EA inode with a wrong
- * checksum, so EA inodes have a finding of their own.
+ * Reports a wrong checksum.  An EA inode gets the finding EA_INODE_CSUM,
+ * because e2fsck aborts at an EA inode with a wrong checksum.
  */
 static void wrong_csum(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		       const struct ext2_inode *inode)
@@ -188,7 +188,9 @@ static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 	return ok;
 }
 
-/* Whether the extent tree is empty, so that its depth does not matter. */
+/*
+ * Whether the extent tree is empty.  e2fsck ignores the depth of an empty tree.
+ */
 static bool is_empty_and_deep(const struct ext2_inode *inode)
 {
 	const struct ext3_extent_header *h = (const void *)inode->i_block;
@@ -233,8 +235,9 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 }
 
 /*
- * Whether e2fsck accepts @damage, which the scan cannot decode.  If so, *@id is
- * the warning to report, and *@got is the number in its sentence.
+ * Whether e2fsck accepts the structure of @damage, which the scan cannot
+ * decode.  If e2fsck accepts the structure, *@id is the warning to report, and
+ * *@got is the number in the sentence of the warning.
  */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id, uint64_t *got)
@@ -292,8 +295,9 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 }
 
 /*
- * Whether a dtime below s_inodes_count must be an inode number, because the
- * filesystem was not in use at that early time.
+ * Whether an i_dtime below s_inodes_count is an inode number, not a time.  If
+ * the superblock records a mount, a write or mke2fs at such an early time,
+ * i_dtime can be a time.
  */
 static bool dtime_may_be_inode(const struct ext2_super_block *sb)
 {

@@ -12,7 +12,7 @@
 
 #define NO_BLOCK	(-1LL)
 
-/* The current file. */
+/* The file to which the extents of the walk currently belong. */
 struct file {
 	ext2_ino_t ino;
 	bool is_dir;
@@ -84,7 +84,11 @@ errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return 0;
 }
 
-/* Whether an extent is not aligned with the clusters of the file. */
+/*
+ * Whether an extent violates the alignment to clusters: the block has another
+ * offset in its physical cluster, or a logical cluster has two physical
+ * clusters.
+ */
 static bool is_misplaced(const struct file_walk *w,
 			 const struct e4l_extent *ex)
 {
@@ -215,7 +219,7 @@ static errcode_t begin_dir(struct file_walk *w, const struct e4l_piece *p)
 		return err;
 	w->f.dir = ck->n_dirs;
 	ck->dirs[ck->n_dirs++] = dir;
-	/* a run without blocks makes pass 2 read the inline directory */
+	/* the run without blocks makes pass 2 read the inline directory */
 	return p->map == E4L_MAP_INLINE ?
 	       add_run(ck, w->f.dir, 0, 0, 0) : 0;
 }
@@ -288,7 +292,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 
 /* ----------------------------------------------------------- end of a file */
 
-/* Reports written extents beyond the end of the file. */
+/* Reports written extents beyond i_size. */
 static void judge_past_eof(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -417,9 +421,9 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 }
 
 /*
- * Counts the EA inodes of the attributes in the body of p->inode.  e2fsck does
- * not read the attributes of a reserved inode, such as the journal inode, so
- * the count is 0 for a reserved inode.
+ * Counts the EA inodes of the attributes in the body of p->inode.  The count is
+ * 0 for a reserved inode, such as the journal inode, because e2fsck does not
+ * read the attributes of a reserved inode.
  */
 static struct xattr_values body_values(struct check *ck,
 				       const struct e4l_piece *p)
@@ -432,8 +436,8 @@ static struct xattr_values body_values(struct check *ck,
 }
 
 /*
- * Returns the number of clusters that i_blocks of p->inode should count,
- * without the EA inodes of the attribute block.
+ * Returns the number of clusters that i_blocks of p->inode should count, except
+ * for the EA inodes of the attribute block.
  */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)

@@ -110,8 +110,8 @@ static uint64_t lustre_clusters(const struct list *l)
 }
 
 /*
- * Records an attribute with an EA inode.  Pass 4 checks the EA inode, because
- * all inodes must be known.
+ * Records an attribute with an EA inode.  Pass 4 checks the EA inode, after
+ * pass 1 has read all inodes.
  */
 static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -158,7 +158,7 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 
 /*
  * Checks an entry whose name is inside the list.  If the entry is invalid,
- * returns false; the entries after it must not be checked.
+ * returns false; the following entries must not be checked.
  */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -180,8 +180,8 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Checks all entries.  At the first invalid entry, returns false; the entries
- * after it are not checked.
+ * Checks the entries up to the first invalid entry.  Returns whether all
+ * entries are valid.
  */
 static bool judge_list(struct list *l)
 {
@@ -406,7 +406,7 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
-	/* only one inode uses an attribute block with EA inodes of Lustre */
+	/* only one inode can use an attribute block with EA inodes of Lustre */
 	if (clusters && use->missing < clusters)
 		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {

@@ -9,7 +9,7 @@
 #include "pass2_block.h"
 #include "pass2_htree.h"
 
-#define ENCRYPTED_NAME	16	/* minimum length of an encrypted name */
+#define ENCRYPTED_NAME	16 /* minimum length of an encrypted name, in bytes */
 
 /* A directory block, or one of the two parts of an inline directory. */
 struct part {
@@ -113,7 +113,10 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 }
 
-/* Whether an earlier entry of @p has the name of @e.  If not, adds the name. */
+/*
+ * Whether an earlier entry of @p has the name of @e.  If no earlier entry has
+ * the name, adds the name to the hash table of @j.
+ */
 static bool is_twice(struct dir_judge *j, const struct part *p,
 		     const struct dirent_raw *e)
 {
@@ -358,7 +361,10 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return fs->blocksize;
 	if (type != DX_LEAF) {
-		/* e2fsck also requires file type 0 in the fake entry */
+		/*
+		 * e2fsck also requires file type 0 in the empty entry at the
+		 * start of the index block
+		 */
 		if (!ok || (type == DX_NODE && ((const char *)block)[7]))
 			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
 		return fs->blocksize;

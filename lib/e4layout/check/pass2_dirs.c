@@ -3,9 +3,9 @@
  * Pass 2: the content of directories.
  *
  *  1. the root of each index is read, because the root has the hash version;
- *  2. all blocks of directories are read in disk order on all processors, and
- *     checked by the thread that has read the block;
- *  3. the hashes in the blocks of each index are compared.
+ *  2. all blocks of directories are read in disk order on all processors; the
+ *     thread that has read a block checks the block;
+ *  3. the hashes of names are compared with the hash ranges in each index.
  *
  * If the layout is not checked, steps 1 and 2 run once for all directories.  If
  * the layout is checked, steps 1 and 2 run for one round of directories at a
@@ -34,9 +34,11 @@ struct pass2 {
 	struct e4l_tally *tally;	/* NULL: the layout is not checked */
 	/* index in ck->dirs of the batch's first directory */
 	uint32_t first_dir;
-	/* next run, and end of the runs of the round */
+	/*
+	 * indexes in ck->runs: next run to read, and end of the current round
+	 */
 	size_t run, end_run;
-	uint32_t in_run;	/* blocks of @run that jobs already have */
+	uint32_t in_run; /* blocks of the run @run that are already in jobs */
 	bool roots;			/* step 1: read only roots of indexes */
 };
 
@@ -45,7 +47,7 @@ struct job {
 	struct e4l_want wants[E4L_PART_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[E4L_PART_BLOCKS];
 	size_t n;
-	size_t runs;	/* number of runs before the end of the job */
+	size_t runs;	/* index in ck->runs after the job; for progress */
 	char *scratch;
 	void *inode;			/* an inode in host byte order */
 	struct dir_judge judge;
@@ -249,7 +251,10 @@ static errcode_t read_blocks(struct pass2 *p, size_t first, bool roots)
 	return e4l_pipe_run(p->ck->e, &ops, p);
 }
 
-/* Does steps 1 and 2 for all unread directories with an index below @end. */
+/*
+ * Reads the unread directories with an index below @end in ck->dirs: first the
+ * roots of their htree indexes, then all blocks.
+ */
 static errcode_t read_until(struct pass2 *p, size_t end)
 {
 	struct check *ck = p->ck;

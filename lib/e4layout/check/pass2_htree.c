@@ -59,13 +59,15 @@ void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 					    root->hash_version);
 }
 
-/* Returns the size of the checksum at the end of an index block. */
+/* Returns the size of the checksum at the end of an index block, in bytes. */
 static unsigned int tail_bytes(ext2_filsys fs)
 {
 	return ext2fs_has_feature_metadata_csum(fs->super) ? DX_TAIL_BYTES : 0;
 }
 
-/* Returns the number of entries that fit in an index block from @offset on. */
+/*
+ * Returns the number of index entries that fit in an index block after @offset.
+ */
 static unsigned int entries_from(ext2_filsys fs, unsigned int offset)
 {
 	return (fs->blocksize - tail_bytes(fs) - offset) /
@@ -169,9 +171,9 @@ static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 }
 
 /*
- * Sets hash bounds of the index blocks that refer to blocks of @type.  The
- * lower bound is the lowest hash in the first block of an index block.  The
- * upper bound is the highest hash in its last block.
+ * Sets the hash bounds of each index block that refers to blocks of @type.  The
+ * lower bound is the lowest hash in the first of these blocks.  The upper bound
+ * is the highest hash in the last of these blocks.
  */
 static void raise_hashes(struct check *ck, struct dir *dir, enum dx_type type)
 {

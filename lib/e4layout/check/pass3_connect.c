@@ -10,8 +10,8 @@ struct dir *e4l_find_dir(struct check *ck, ext2_ino_t ino)
 }
 
 /*
- * Follows parents from @dir to a connected directory.  Marks the directories on
- * the way as connected, so that no later call follows them again.
+ * Follows parents from @dir to a connected directory.  Marks all directories on
+ * the path as connected, so that no later call follows the path again.
  */
 static void connect(struct check *ck, struct dir *dir)
 {

@@ -40,7 +40,7 @@ static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 
 /*
  * Calls @tell for each run of bits that differ.  The argument @lost is true if
- * the bits are set only in @have, and false if they are set only in @want.
+ * the bits are set only in @have, and false if the bits are set only in @want.
  */
 static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 		    void (*tell)(uint32_t first, uint32_t n, bool lost,
@@ -65,7 +65,7 @@ static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 	}
 }
 
-/* Whether all bits of @map from @bit to the end of the block are set. */
+/* Whether all bits of @map from @bit to the end of the @bytes bytes are set. */
 static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 {
 	for (; bit % 8; bit++)
@@ -91,7 +91,7 @@ static void tell_blocks(uint32_t first, uint32_t n, bool lost,
 	ext2_filsys fs = at->ck->fs;
 	blk64_t blk = EXT2FS_C2B(fs, at->first + first);
 
-	/* files with damaged maps may own the blocks */
+	/* if a map is damaged, the blocks may belong to the file of this map */
 	if (lost && !at->ck->maps_damaged)
 		FOUND(at->ck, BLOCK_BITMAP_LOST, .blk = blk,
 		      .got = EXT2FS_C2B(fs, (uint64_t)n));
@@ -136,14 +136,20 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g),
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
-		/* libext2fs generates the bitmap without padding bits */
+		/*
+		 * e2fsck reports missing padding bits of the bitmap that
+		 * libext2fs generates
+		 */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
 		if (!e4l_owners_count(ck->owners, at.first, bits, &owned)) {
 			judge_free_blocks(job, g, bits);
 			return;
 		}
-		/* in an uninitialized bitmap, only metadata are in use */
+		/*
+		 * in a group without a valid bitmap, only metadata counts as in
+		 * use
+		 */
 		memset(job->have_bits, 0, fs->blocksize);
 		e4l_metadata_bits(ck, at.first, bits, job->have_bits);
 		have = job->have_bits;
