@@ -16,7 +16,7 @@
 #include "dirs.h"
 #include "tally.h"
 
-/* flush() is called at this number of collected runs or directories */
+/* flush() is called when this number of runs or directories is collected */
 #define BATCH_RUNS	(256u << 10)
 
 struct run {
@@ -31,8 +31,9 @@ struct e4l_dirs {
 	struct e4l_tally tally;
 	struct run *runs;
 	size_t n_runs;
-	uint64_t claimed; /* blocks of all runs, to detect loops in maps */
-	/* current round: index of the next run, and index after the last run */
+	/* number of blocks in all runs, to detect loops in maps */
+	uint64_t claimed;
+	/* indexes of runs in the current round: the next run, and the end */
 	size_t run, end_run;
 	/* blocks of the next run that are already in jobs */
 	uint32_t in_run;
@@ -127,7 +128,10 @@ static int run_cmp(const void *a, const void *b)
 	return x->dir < y->dir ? -1 : x->dir > y->dir;
 }
 
-/* Reads the unread blocks of all directories with an index below @end. */
+/*
+ * Reads the unread blocks of all directories with an index below @end in
+ * tally.dirs.
+ */
 static errcode_t read_until(struct e4l_dirs *d, size_t end)
 {
 	static const struct e4l_pipe_ops pipe_ops = {

@@ -22,9 +22,12 @@ struct e4l_dirs_ops {
 	 * If @wanted is NULL, entry() is called for each entry.
 	 */
 	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
-	/* Called once for each directory, in any order; may be NULL. */
+	/* Called once for each directory, in any order.  May be NULL. */
 	errcode_t (*locality)(const struct e4l_dir_locality *l, void *priv);
-	/* Called for each damaged structure, which is skipped; may be NULL. */
+	/*
+	 * Called for each damaged structure.  The reader skips the structure.
+	 * May be NULL.
+	 */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 };
 
@@ -42,13 +45,16 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 /*
  * Adds a piece from e4l_scan(); ignores files that are not directories.
  * Collects extents.  When 256 Ki extents are collected, several threads read
- * them in disk order.  Callbacks are called during e4l_dirs_add_piece() and
- * e4l_dirs_finish().  Inline directories are read immediately.  With
- * @ops->locality, uses 8 bytes of memory for each entry of up to 8 MiB of
+ * the blocks of these extents in disk order.  Callbacks are called during
+ * e4l_dirs_add_piece() and e4l_dirs_finish().  Inline directories are read
+ * immediately.
+ *
+ * With @ops->locality, uses 8 bytes of memory for each entry of up to 8 MiB of
  * directories with several blocks.  While a directory of more than 8 MiB is
- * read, uses one bit of memory per inode.  If all directories together have
- * more blocks than the filesystem, the excess is reported as damage.  After an
- * error, the reader can only be freed.
+ * read, uses one bit of memory per inode.
+ *
+ * If all directories together have more blocks than the filesystem, the excess
+ * is reported as damage.  After an error, the reader can only be freed.
  */
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
 
@@ -62,17 +68,17 @@ errcode_t e4l_dirs_finish(struct e4l_dirs *d);
 void e4l_dirs_free(struct e4l_dirs *d);
 
 /*
- * Reads the directories in the inode bitmap @only; NULL: all directories.
- * Damage found by the scan is also reported to @ops->damage.
+ * Reads the directories in the inode bitmap @only.  If @only is NULL, reads all
+ * directories.  Damage found by the scan is also reported to @ops->damage.
  */
 errcode_t e4l_dirs_read(struct e4l *e, ext2fs_inode_bitmap only,
 			const struct e4l_dirs_ops *ops, void *priv);
 
 /*
- * e4l_names_load() in steps, for callers that read the directories themselves.
- * Pass each entry for which e4l_names_wanted() returns true to
- * e4l_names_entry(), with the names as @priv.  After the last entry, call
- * e4l_names_resolve(), which finds the names of the parent directories.
+ * Functions that do e4l_names_load() in steps, for callers that read the
+ * directories themselves.  Pass each entry for which e4l_names_wanted() returns
+ * true to e4l_names_entry(), with the names as @priv.  After the last entry,
+ * call e4l_names_resolve(), which finds the names of the parent directories.
  */
 errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret);
 /*
@@ -83,7 +89,7 @@ errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
-/* e4l_names_wanted() and e4l_names_entry() as callbacks of e4l_dirs_read(). */
+/* Callbacks for e4l_dirs_read(): e4l_names_wanted() and e4l_names_entry(). */
 extern const struct e4l_dirs_ops e4l_names_ops;
 /* Returns how many of the wanted inodes have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);

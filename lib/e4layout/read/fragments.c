@@ -80,7 +80,10 @@ errcode_t e4l_each_shift(struct e4l_walk old,
 {
 	const struct e4l_fragment *is = new->v;
 	struct e4l_fragment was = { 0 };
-	/* number of paired clusters of the current fragment of @was and *is */
+	/*
+	 * @o: number of clusters of @was that are paired; @w: number of
+	 * clusters of *@is that are paired
+	 */
 	uint64_t o = 0, w = 0;
 	struct e4l_shift s;
 	errcode_t err = 0;

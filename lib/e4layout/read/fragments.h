@@ -6,8 +6,9 @@
 #include <e4layout/extents.h>
 
 /*
- * @n clusters that are contiguous in the file, from logical cluster @lc on, and
- * on disk, from physical cluster @pc on.  @lc + @n is at most UINT32_MAX.
+ * A fragment of a file: @n clusters that are contiguous in the file, from
+ * logical cluster @lc on, and on the disk, from physical cluster @pc on.  @lc +
+ * @n is at most UINT32_MAX.
  */
 struct e4l_fragment {
 	uint64_t pc;
@@ -62,8 +63,8 @@ static inline uint64_t e4l_away(const struct e4l_extent *ex, unsigned int bits)
 }
 
 /*
- * Returns whether the extent @b, which follows @a, belongs to the fragment of
- * @a.
+ * Returns whether the extent @b belongs to the fragment of @a.  @b must be the
+ * next extent of the file after @a.
  */
 static inline bool e4l_goes_on(const struct e4l_extent *a,
 			       const struct e4l_extent *b, unsigned int bits)
@@ -81,9 +82,9 @@ errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 			     uint32_t ratio);
 
 /*
- * A walk over the fragments of a file, which are in a list or are computed from
- * extents.  For the extents, e4l_check_clusters() must return 0.  A walk over
- * extents needs no memory for a list of fragments.
+ * A walk over the fragments of a file.  The fragments are in a list, or are
+ * computed from extents that e4l_check_clusters() accepts.  A walk over extents
+ * needs no memory for a list of fragments.
  */
 struct e4l_walk {
 	const struct e4l_fragment *v, *end;
@@ -97,18 +98,18 @@ struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
 
 /*
- * A move of @n clusters, from logical cluster @lc on, from physical cluster
- * @from to physical cluster @to.  If @from is equal to @to, the clusters do not
- * move.
+ * A move of @n clusters of a file, which begin at logical cluster @lc, from
+ * physical cluster @from to physical cluster @to.  If @from is equal to @to,
+ * the clusters do not move.
  */
 struct e4l_shift {
 	uint64_t lc, from, to, n;
 };
 
 /*
- * Pairs the first remaining cluster of the walk @old with the first cluster of
- * @new, and so on, until @old or @new ends.  Calls @fn for each run of pairs
- * that is contiguous in @old and in @new.
+ * Pairs the remaining clusters of the walk @old with the clusters of @new, in
+ * logical order, until @old or @new ends.  Calls @fn for each run of pairs that
+ * is contiguous in @old and in @new.
  */
 errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,

@@ -39,7 +39,8 @@ struct free_space {
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
 	/*
-	 * last free extent, which may continue in the next group; len 0: none
+	 * last free extent found, which may continue in the next group; len is
+	 * 0 if no free extent is pending
 	 */
 	struct e4l_block_run run;
 	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
@@ -55,7 +56,7 @@ struct job {
 	char *bitmaps;			/* one block per group */
 	char *scratch;
 	struct e4l_want *wants;
-	errcode_t *why;			/* error of each group */
+	errcode_t *why;			/* for each group, 0 or the error */
 };
 
 /* ------------------------------------------------- groups without a bitmap */
@@ -67,7 +68,7 @@ static bool has_no_bitmap(ext2_filsys fs, dgrp_t group)
 	       ext2fs_group_desc_csum_verify(fs, group);
 }
 
-/* Marks the part of [@blk, @blk + @count) that is in @group as in use. */
+/* Marks the blocks of [@blk, @blk + @count) that are in @group as in use. */
 static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		      blk64_t count)
 {
@@ -96,7 +97,10 @@ static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 		mark_used(fs, group, bitmap, runs[i].blk, runs[i].len);
 }
 
-/* Returns the index of the first stray that begins at or after @blk. */
+/*
+ * Returns the index of the first element of s->strays that begins at or after
+ * @blk.
+ */
 static size_t first_stray(const struct free_space *s, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, s->strays, s->n_strays,
@@ -463,7 +467,7 @@ errcode_t e4l_free_space(struct e4l *e,
 	if (!err)
 		err = end_run(&s);
 	free(s.strays);
-	/* if a callback has set a failure detail, keep it */
+	/* keep a failure detail that a callback has set */
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "reading the block bitmaps", 0, 0);
 	return err;

@@ -27,7 +27,7 @@ struct build {
 	/* names of inodes, loaded in step 1 or in step 3 */
 	struct e4l_names *names;
 	struct e4l_scorer scorer;	/* scorer of the current file */
-	bool damaged;			/* the current file is damaged */
+	bool damaged; /* the current file has damaged structures */
 	/* entries were read before the worst files were known */
 	bool entries_missed;
 };
@@ -346,9 +346,9 @@ static errcode_t put_paths(struct build *b)
 
 /*
  * Reads the remaining directories, for locality and for the names of the worst
- * files.  A name is missing if its directory was read before the worst files
- * were known, or is not in opt->only.  If names are missing, reads all
- * directories again, for names only.
+ * files.  The name of a worst file is missing if its directory was read before
+ * the worst files were known, or if its directory is not in opt->only.  If
+ * names are missing, reads all directories again, for names only.
  */
 static errcode_t finish_dirs(struct build *b)
 {

@@ -25,7 +25,7 @@
 
 struct name {
 	ext2_ino_t ino, parent;
-	uint64_t offset : 54;		/* offset of the name in text */
+	uint64_t offset : 54; /* offset of the name in names->text, in bytes */
 	uint64_t on_path : 1;
 	uint64_t lost : 1;	/* no path leads from the root to the inode */
 	uint64_t len : 8;
@@ -33,8 +33,9 @@ struct name {
 
 /* A component of a path. */
 struct level {
-	size_t name;			/* index of the name */
-	size_t bytes;	/* length of the path up to the end of the name */
+	size_t name;			/* index in names->names */
+	/* length of the path up to the end of the name, in bytes */
+	size_t bytes;
 };
 
 struct ino_vec {
@@ -50,10 +51,10 @@ struct e4l_names {
 	size_t text_len, text_max;
 	bool all;
 	struct ino_vec wanted;	/* inodes whose names are wanted, sorted */
-	/* bitmap: for each wanted inode, bit (inode number % 4096) is set */
+	/* bitmap: bit (inode number % 4096) is set for each wanted inode */
 	uint64_t sieve[64];
 	struct ino_vec parents;	/* parents of directories without a name */
-	size_t next; /* index after the last result of find_next() */
+	size_t next; /* index in @names after the last result of find_next() */
 	/* the last result of e4l_names_path(), and its components */
 	char *path;
 	struct level level[MAX_LEVELS];
@@ -310,8 +311,8 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 /* -------------------------------------------------------------------- paths */
 
 /*
- * Finds the name of @ino.  Tries the name after the last result first, because
- * callers often ask for paths in ascending order of inodes.
+ * Finds the name of @ino.  Tries the name after the last found name first,
+ * because callers often ask for paths in ascending order of inodes.
  */
 static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -369,10 +370,10 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * Marks the @n names in @up as lost if no path leads to them from the root.
- * up[i + 1] is the name of the directory that contains up[i], and @next is the
- * name of the directory that contains the last name.  No path leads to the
- * names if @next is NULL (no name was found) or is in @up (a loop in a damaged
+ * Marks the @n names in @up as lost if no path leads from the root to these
+ * names.  up[i + 1] is the name of the directory that contains up[i], and @next
+ * is the name of the directory that contains the last name.  The names are
+ * lost if @next is NULL (no name was found) or is in @up (a loop in a damaged
  * filesystem).
  */
 static void note_lost(struct name *const *up, unsigned int n,
@@ -388,10 +389,10 @@ static void note_lost(struct name *const *up, unsigned int n,
 }
 
 /*
- * Keeps the components that the path of @ino shares with the previous path.
+ * Reuses the part of the previous path that leads to a common directory.
  * Follows the parents of @ino up to a component of the previous path, or to the
- * root.  Then removes the components below, and appends the names of the
- * followed parents and of @ino.
+ * root.  Then removes the components of the previous path below this directory,
+ * and appends the names of the followed parents and of @ino.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -442,7 +443,8 @@ struct lookup {
 	const char *name;
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
-	bool is_dir;	/* ino is a directory, because it has entries */
+	/* the inode searched for @name is a directory: it has entries */
+	bool is_dir;
 	/* first damage; if damage.why is 0, no damage was found */
 	struct e4l_damage damage;
 };
@@ -479,7 +481,10 @@ static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			"finding a path", ino, l->damage.blk);
 }
 
-/* Finds the inode of @path, which begins at the root directory. */
+/*
+ * Finds the inode of @path.  @path begins at the root directory, even without a
+ * leading '/'.
+ */
 static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 {
 	static const struct e4l_dirs_ops ops = {

@@ -3,9 +3,10 @@
  * scan: reports every inode in use, in ascending order, with its extents.
  *
  *  1. next(): split the inode tables into chunks, and announce later chunks;
- *  2. work(): read a chunk, verify its inodes and decode the inodes into
- *     tokens.  Replace tree blocks by their content, level by level, with many
- *     reads in disk order, until the number of tokens is large;
+ *  2. work(): read a chunk, verify the inodes of the chunk, and decode the
+ *     inodes into tokens (extent_tree.h).  Replace tree blocks by their
+ *     content, level by level, with many reads in disk order, until the number
+ *     of tokens is large;
  *  3. done(): report the tokens as pieces, in order, and read the remaining
  *     tree blocks.  Memory need not hold all extents of a file.
  */
@@ -29,7 +30,7 @@
 /* maximum bytes of tree blocks that e4l_gather() reads in one call */
 #define GATHER_MAX	(4u << 20)
 /*
- * If a job has at least TOKENS_MAX tokens, scan_work() reads no more tree
+ * if a job has at least TOKENS_MAX tokens, scan_work() reads no more tree
  * blocks, and done() reads the remaining tree blocks
  */
 #define TOKENS_MAX	(256u << 10)
@@ -38,8 +39,8 @@
 #define PIECE_TREE	(4u << 10)
 #endif
 /*
- * The size in bytes up to which gaps of unwanted inodes are read.  If the
- * gap_bytes of the device are larger, gaps up to gap_bytes are read.
+ * The maximum size, in bytes, of a gap of unwanted inodes that the scan reads.
+ * If the gap_bytes of the device are larger, gaps up to gap_bytes are read.
  */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
@@ -50,7 +51,7 @@
 struct chunk {
 	dgrp_t group;
 	uint32_t first;	/* index of the first inode, from 0 in the group */
-	uint32_t inodes; /* number of inodes; 0: report @why only */
+	uint32_t inodes; /* number of inodes; 0: only report @why */
 	blk64_t blk;
 	unsigned int blocks;
 	errcode_t why;		/* error of the group descriptor; 0: none */
@@ -69,7 +70,8 @@ struct scan {
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
-	dgrp_t end;	/* group after the last scanned group; 0: all groups */
+	/* the scan ends before this group; 0: after the last group */
+	dgrp_t end;
 	/* number of chunks that are announced, but not yet read */
 	unsigned int ahead;
 	unsigned int inode_bytes, inodes_per_block;
@@ -172,8 +174,9 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 }
 
 /*
- * Marks the wanted inodes from @first up to a large gap in @wanted, which may
- * be NULL.  Returns the index after the last wanted inode before the gap.
+ * Marks the wanted inodes from @first up to the next large gap.  If @wanted is
+ * not NULL, sets their bits in @wanted.  Returns the index after the last
+ * wanted inode before the gap.
  */
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 			    uint32_t limit, uint32_t base, uint8_t *wanted)
@@ -193,9 +196,9 @@ static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 }
 
 /*
- * Sets *@c to the next chunk.  If s->only is set, marks the wanted inodes of
- * the chunk in @wanted, which may be NULL.  Returns false if there are no more
- * chunks.
+ * Sets *@c to the next chunk.  If s->only is set and @wanted is not NULL, sets
+ * the bit of each wanted inode of the chunk in @wanted.  Returns false if there
+ * are no more chunks.
  */
 static bool next_chunk(struct scan *s, struct chunk_iter *it, struct chunk *c,
 		       uint8_t *wanted)

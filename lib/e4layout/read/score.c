@@ -22,7 +22,7 @@ static uint32_t max_len(bool unwritten)
 }
 
 /*
- * Counts the next @len blocks of the file, from @pblk on, like e2fsck.  Sets
+ * Counts the next @len blocks of the file, from @pblk on, as e2fsck does.  Sets
  * s->discontiguous if @pblk does not follow the previous block.
  */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
@@ -45,8 +45,9 @@ static bool filefrag_expects(const struct e4l_extent *last,
 }
 
 /*
- * Ends the current run, which has one state and is contiguous in the file, and
- * counts the ideal extents of the run.  Short runs need no division.
+ * Ends the current run, which is contiguous in the file and entirely written or
+ * unwritten, and counts the ideal extents of the run.  A run that fits in one
+ * extent needs no division.
  */
 static void end_state_run(struct e4l_scorer *s)
 {
@@ -60,8 +61,9 @@ static void end_state_run(struct e4l_scorer *s)
 }
 
 /*
- * Counts the adjacent extents @last and @x of one fragment: as a split if the
- * states differ, as mergeable if the blocks fit in one extent.
+ * Counts the adjacent extents @last and @x of one fragment.  If one extent is
+ * written and the other unwritten, counts a split.  If the blocks fit in one
+ * extent, counts a mergeable pair.
  */
 static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
 			const struct e4l_extent *x)

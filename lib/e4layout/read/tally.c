@@ -22,8 +22,8 @@
  */
 #define ROUND_BYTES	(8u << 20)
 /*
- * in a directory that is not spread, maximum number of inode-table blocks in
- * addition to twice the ideal number
+ * A directory is spread if its inodes occupy more inode-table blocks than twice
+ * the ideal number plus SPREAD_BLOCKS.
  */
 #define SPREAD_BLOCKS	4
 
@@ -45,14 +45,14 @@ static uint8_t *new_bits(ext2_filsys fs)
 /* ----------------------------------------------------------------- locality */
 
 /*
- * Counts distinct inodes and inode-table blocks.  count_ino() must be called in
- * ascending order of inodes.
+ * A counter of distinct inodes and inode-table blocks.  count_ino() must be
+ * called in ascending order of inodes.
  */
 struct counter {
 	ext2_filsys fs;
 	struct e4l_dir_locality l;
 	ext2_ino_t last_ino;
-	uint64_t end;		/* end of the current inode-table block */
+	uint64_t end; /* first inode after the current inode-table block */
 };
 
 /* Returns the first inode after the inode-table block of @ino. */
@@ -132,8 +132,8 @@ static bool is_wanted(const struct e4l_tally *t, const struct e4l_dirent *entry)
 }
 
 /*
- * Adds an entry to the statistics for judge_use(), and records the inode of
- * lost+found.
+ * Adds an entry to the statistics of the block, which judge_use() examines, and
+ * records the inode of lost+found.
  */
 static void note_use(struct e4l_tally_part *part,
 		     const struct e4l_dirent *entry)

@@ -23,7 +23,9 @@ struct e4l_tally_dir {
 	ext2_ino_t ino;
 	uint32_t generation;
 	uint64_t blocks;		/* number of blocks in this batch */
-	/* includes the blocks of earlier batches */
+	/*
+	 * statistics of the directory, including the blocks of earlier batches
+	 */
 	struct e4l_dir_use use;
 	bool encrypted;
 	bool has_hashes;	/* entries have hashes after the names */
@@ -48,7 +50,10 @@ struct e4l_tally {
 	 * that mke2fs uses
 	 */
 	ext2_ino_t lost_found;
-	/* bitmap of directories; NULL: not needed */
+	/*
+	 * bitmap of directories, to count locality without the filetype
+	 * feature; NULL if not needed
+	 */
 	uint8_t *is_dir;
 	/* the current round has one directory, which is too large for pairs */
 	bool huge;

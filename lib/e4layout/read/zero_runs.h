@@ -24,9 +24,9 @@ struct e4l_zero_run {
 
 /*
  * Finds the unwritten runs of @ex whose zeroing saves extents.  Appends the
- * runs to *@runs, in logical order, with @file as their member file.  Skips
- * runs of more than @max_blocks blocks, and runs that extend beyond @eof_blk,
- * the first block after the end of the file.
+ * runs to *@runs, in logical order, and sets the member file of these runs to
+ * @file.  Skips runs of more than @max_blocks blocks, and runs that extend
+ * beyond @eof_blk, the first block after the end of the file.
  */
 errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     uint32_t max_blocks, uint64_t eof_blk,
