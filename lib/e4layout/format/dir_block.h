@@ -47,7 +47,7 @@ enum e4l_dir_step {
 	DIR_BAD,
 };
 
-/* Finds the next entry in use, except ".". */
+/* Finds the next entry that is in use, and skips the entry ".". */
 enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 			       struct e4l_dirent *entry);
 

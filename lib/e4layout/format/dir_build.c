@@ -130,8 +130,8 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 /* ------------------------------------------------------------------ entries */
 
 /*
- * Encodes the length of an entry like ext4_rec_len_to_disk() in Linux.  A
- * length of 65536 does not fit in 16 bits.
+ * Encodes the length of an entry like ext4_rec_len_to_disk() in Linux, because
+ * a length of 65536 does not fit in 16 bits.
  */
 static uint16_t coded_len(const struct e4l_dir_builder *b, unsigned int len)
 {
@@ -161,7 +161,8 @@ static void put_unused(const struct e4l_dir_builder *b, char *at,
 }
 
 /*
- * Writes the hashes after the name, which is padded to a multiple of 4 bytes.
+ * Writes the hashes of a name after the name, which is padded to a multiple of
+ * 4 bytes.
  */
 static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 {
@@ -246,8 +247,8 @@ static void put_dx(struct ext2_dx_entry *e, uint32_t i, uint32_t hash,
 }
 
 /*
- * Returns the first hash of a leaf for the index.  If the last hash of the
- * previous leaf is equal, sets the lowest bit of the result.
+ * Returns the first hash of a leaf for the index.  If the previous leaf ends
+ * with the same hash, sets the lowest bit of the result.
  */
 static uint32_t leaf_hash(const struct e4l_dir_builder *b,
 			  const struct e4l_dir_shape *s, uint32_t leaf)

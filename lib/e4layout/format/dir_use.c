@@ -3,7 +3,7 @@
 #include "dir_use.h"
 #include "format.h"
 
-/* leaves with a lower average fill level are sparse */
+/* average fill level below which leaves are sparse, in percent */
 #define SPARSE_PERCENT	50
 
 /*

@@ -5,14 +5,14 @@
 
 #include "dir_build.h"
 
-/* fill level of the leaves of a rebuilt htree */
+/* fill level of the leaves of a rebuilt htree, in percent */
 #define E4L_DIR_FILL_PERCENT	80
 
 struct e4l_dir_use {
 	ext2_filsys fs;
 	uint64_t blocks;	/* current number of blocks */
 	uint64_t bytes; /* total size of all entries except "." and ".." */
-	/* size of the longest entry except "." and ".." */
+	/* size in bytes of the longest entry except "." and ".." */
 	unsigned int longest;
 	bool indexed;
 };

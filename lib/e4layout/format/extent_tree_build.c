@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Documentation/filesystems/ext4/ifork.rst in Linux describes the format of an
- * extent tree.
+ * Builds the nodes of an extent tree.  Documentation/filesystems/ext4/ifork.rst
+ * in Linux describes the format.
  */
 #include "config.h"
 #include <string.h>
@@ -74,7 +74,10 @@ static void put_leaf_entry(uint8_t *p, const struct e4l_extent *ex)
 	put_le32(p + 8, ex->pblk);
 }
 
-/* The index entry gets the first logical block of the node @child. */
+/*
+ * Writes an index entry.  Its first four bytes are the first logical block of
+ * the node @child.
+ */
 static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 {
 	memcpy(p, child + EXTENT_ENTRY_BYTES, 4);
@@ -86,8 +89,10 @@ static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 /* The extents or tree blocks to which the nodes of one level point. */
 struct below {
 	uint64_t n;
-	const struct e4l_extent *extents;	/* elements of level 0 */
-	const blk64_t *pblk; /* block numbers of the elements of other levels */
+	/* for the nodes of level 0: the extents */
+	const struct e4l_extent *extents;
+	/* for the nodes of other levels: block numbers of the tree blocks */
+	const blk64_t *pblk;
 	const uint8_t *blocks;
 	uint32_t blocksize;
 };

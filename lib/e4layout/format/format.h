@@ -131,7 +131,8 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 #define DX_INFO_AT		24	/* offset after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
 #define DX_ROOT_AT		32	/* offset of the entries in the root */
-#define DX_NODE_AT		8	/* entries in other index blocks */
+/* offset of the entries in other index blocks */
+#define DX_NODE_AT		8
 #define DX_ENTRY_BYTES		8
 #define DX_TAIL_BYTES		8	/* size of the tail with the checksum */
 #define DX_BLOCK_MASK		0x0FFFFFFFu	/* block number in an entry */

@@ -9,10 +9,16 @@
 
 #include <ext2fs/ext2fs.h>
 
-/* Copies s_inode_size bytes from @raw, an inode as on disk, to @inode. */
+/*
+ * Converts the inode @raw, as on disk, to host byte order, and writes the
+ * result to @inode.  An inode has s_inode_size bytes.
+ */
 void e4l_inode_to_host(ext2_filsys fs, void *inode, const void *raw);
 
-/* Copies s_inode_size bytes from @inode, in host byte order, to @raw. */
+/*
+ * Converts @inode, in host byte order, to the byte order on disk, and writes
+ * the result to @raw.  An inode has s_inode_size bytes.
+ */
 void e4l_inode_to_disk(ext2_filsys fs, void *raw, const void *inode);
 
 /*
@@ -25,8 +31,8 @@ const struct ext2_inode_large *e4l_host_inode(ext2_filsys fs, void *space,
 
 /*
  * Copies i_block of @inode, which is in host byte order, to @to as on disk.
- * Used by callers that examine the bytes of i_block independently of the
- * inode's flags.
+ * Callers use e4l_disk_i_block() to examine the bytes of i_block independently
+ * of the inode's flags.
  */
 void e4l_disk_i_block(const struct ext2_inode *inode,
 		      uint32_t to[EXT2_N_BLOCKS]);

@@ -15,7 +15,8 @@
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_SUPER_BYTES	1024
 #define JBD2_MIN_BLOCKS		1024u	/* shorter journals are not supported */
-#define JBD2_DEFAULT_FC_BLOCKS	256u	/* value of 0 in s_num_fc_blks */
+/* number of fast commit blocks if s_num_fc_blks is 0 */
+#define JBD2_DEFAULT_FC_BLOCKS	256u
 #define JBD2_CRC32C		4	/* value of s_checksum_type */
 
 enum jbd2_blocktype {
@@ -52,7 +53,8 @@ struct jbd2_super {
 	uint32_t maxlen;	/* number of blocks, including the superblock */
 	uint32_t first;		/* first block of the log */
 	uint32_t sequence; /* sequence number of the transaction at @start */
-	uint32_t start;		/* 0: the log is empty */
+	/* block of the oldest transaction; 0: the log is empty */
+	uint32_t start;
 	uint32_t err;
 	uint32_t feature_compat;
 	uint32_t feature_incompat;
@@ -64,7 +66,7 @@ struct jbd2_super {
 	uint32_t max_trans_data;
 	uint8_t checksum_type;
 	uint8_t padding2[3];
-	uint32_t num_fc_blks;	/* blocks for fast commits */
+	uint32_t num_fc_blks;	/* number of blocks for fast commits */
 	uint32_t head;
 	uint32_t padding[40];
 	uint32_t checksum;
@@ -73,8 +75,8 @@ struct jbd2_super {
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
 /*
- * A tag of a descriptor block with checksum v3.  A tag has the number, in the
- * filesystem, of one logged block.
+ * A tag of a descriptor block with checksum v3.  A tag contains the filesystem
+ * block number of one logged block.
  */
 struct jbd2_tag3 {
 	uint32_t blk_lo;

@@ -55,9 +55,8 @@ uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);
 
 /*
- * A path of tree blocks leads from the root to the entry of @id.  Returns the
- * index, in the tree block on @level (0: the root), of the reference to the
- * next block on this path.
+ * Returns the index of a reference in the tree block on @level (0: the root).
+ * The reference is on the path from the root to the entry of @id.
  */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
 {

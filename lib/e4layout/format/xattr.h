@@ -31,7 +31,8 @@ struct e4l_xattr {
 
 struct e4l_xattr_walk {
 	const char *at, *end;	/* the remaining entries */
-	const char *values;	/* start of value offsets */
+	/* address to which the offsets of values are relative */
+	const char *values;
 	bool on_disk;		/* numbers are little-endian */
 };
 
