@@ -26,10 +26,10 @@ static inline void *e4l_array_zalloc(uint64_t n, size_t size)
 
 /*
  * Reserves one more element in the array at *@array, of @n elements of @size
- * bytes.  The capacity is not stored: it is the smallest power of two that is
- * not less than @n.  Therefore only e4l_grow() may allocate the array.  The
- * caller can pass 0 as @n to fill the array again.  If there is no memory,
- * returns ENOMEM, and the array is unchanged.
+ * bytes.  The capacity is not stored: the capacity is always the smallest power
+ * of two that is not less than @n.  Therefore only e4l_grow() may allocate the
+ * array.  The caller can pass 0 as @n to fill the array again.  If there is no
+ * memory, returns ENOMEM, and the array is unchanged.
  */
 static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 {
@@ -98,8 +98,8 @@ static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
 
 /*
  * Returns the index of the first element that is not less than @key in a sorted
- * array, or @n if all elements are less.  The first argument of @cmp is the
- * element, the second is @key.
+ * array.  If all elements are less than @key, returns @n.  The first argument
+ * of @cmp is the element, the second is @key.
  */
 static inline size_t e4l_lower_bound(const void *key, const void *array,
 				     size_t n, size_t size,
@@ -118,7 +118,7 @@ static inline size_t e4l_lower_bound(const void *key, const void *array,
 	return low;
 }
 
-/* Compare two integers, or two structs by their first member. */
+/* For qsort(3): compares two integers, or two structs by their first member. */
 static inline int e4l_u32_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

@@ -86,7 +86,10 @@ static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 	return word * E4L_WORD_BITS + __builtin_ctzll(fit->any[word]);
 }
 
-/* Removes the extent with index *@link from @list, and returns the index. */
+/*
+ * Removes the extent whose index is *@link from @list, and returns the index.
+ * @link is the head of @list or an element of fit->next.
+ */
 static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 {
 	uint32_t i = *link, word = list / E4L_WORD_BITS;
@@ -101,8 +104,9 @@ static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 }
 
 /*
- * Returns the link to the shortest extent of at least @len clusters among the
- * first TRIES extents of @list, or NULL if no extent is long enough.
+ * Returns a pointer to the list link of the shortest extent of at least @len
+ * clusters among the first TRIES extents of @list.  If no extent is long
+ * enough, returns NULL.
  */
 static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 {

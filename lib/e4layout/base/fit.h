@@ -7,16 +7,16 @@
 #include "map.h"
 
 /*
- * Each length below E4L_FIT_EXACT has its own list.  For longer extents, there
- * are 32 lists for each power of two, so that the lengths in a list differ by
- * at most 3 %.
+ * The free extents are in lists by length.  Each length below E4L_FIT_EXACT
+ * clusters has its own list.  For longer extents, there are 32 lists for each
+ * power of two, so that the lengths in a list differ by at most 3 %.
  */
 #define E4L_FIT_EXACT	65536u
 #define E4L_FIT_LISTS	(E4L_FIT_EXACT + 16 * 32)
 
 /*
- * The caller zeroes the struct before the first e4l_fit_begin(), and frees its
- * members with e4l_fit_free().
+ * The caller zeroes the struct before the first e4l_fit_begin().
+ * e4l_fit_free() frees the members.
  */
 struct e4l_fit {
 	uint32_t *head; /* first extent of each list, or E4L_NONE */
@@ -37,9 +37,8 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 
 /*
  * Takes @len clusters from the shortest free extent that is long enough.  If
- * @len is E4L_FIT_EXACT or more, the extent can be a few percent longer than
- * the shortest one.  Returns the first cluster, or E4L_NONE if no extent was
- * found.
+ * @len is E4L_FIT_EXACT or more, another sufficient extent can be a few percent
+ * shorter.  Returns the first cluster, or E4L_NONE if no extent was found.
  */
 uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
 

@@ -113,13 +113,14 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 
 /*
  * Makes the library call @guard with @priv at the beginning of each change of
- * the filesystem, before the commit, and at the end of the change.  Calls never
- * overlap.  If @guard returns an error (E4L_ET_NOT_OURS: another program uses
- * the device), the change fails and nothing more is written.  For contexts of
- * e4l_new() only, because e4l_open() sets a guard.  Even without a guard, the
- * library tests that the superblocks of the filesystem and of the journal have
- * not changed.  Therefore the library detects another program that has mounted
- * or repaired the filesystem.
+ * the filesystem, before the commit, and at the end of the change.  Only one
+ * call runs at a time.  If @guard returns an error (E4L_ET_NOT_OURS: another
+ * program uses the device), the change fails and nothing more is written.  The
+ * context must be from e4l_new(), because e4l_open() sets a guard.
+ *
+ * Even without a guard, the library tests that the superblocks of the
+ * filesystem and of the journal have not changed.  Therefore the library
+ * detects another program that has mounted or repaired the filesystem.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 

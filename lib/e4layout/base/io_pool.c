@@ -109,8 +109,8 @@ void e4l_announce(int fd, uint64_t pos, uint64_t bytes)
 /* ------------------------------------------------------------------- gather */
 
 /*
- * Returns how many of the sorted @wants the next read should fetch.  Sets
- * *@count to the length of the read in blocks.
+ * Returns the number of the sorted @wants that the next read should fetch.
+ * Sets *@count to the length of the read in blocks.
  */
 static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
@@ -186,11 +186,13 @@ struct pipe {
 	char *jobs;		/* slots elements of ops->job_bytes */
 	enum job_state *state;
 	errcode_t *result;
-	/* number of all slots, and of initialized slots */
+	/* @slots: number of job slots; @ready: number of initialized slots */
 	unsigned int slots, ready;
 	unsigned int helpers; /* number of threads besides the caller */
 	pthread_t helper[MAX_HELPERS];
-	/* numbers of filled and finished jobs; job N is in slot N % slots */
+	/*
+	 * number of jobs filled and finished so far; job N is in slot N % slots
+	 */
 	uint64_t filled, finished;
 	bool finishing;		/* a thread is inside done() */
 	bool ended;		/* next() returned false, or a job failed */

@@ -49,7 +49,7 @@ void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
  */
 struct e4l_reading e4l_reading_for(bool rotates);
 
-/* A block that e4l_gather() reads. */
+/* A block that e4l_gather() must read. */
 struct e4l_want {
 	blk64_t blk;
 	uint32_t slot;		/* the caller's number for the block */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define E4L_NONE	UINT32_MAX	/* no cluster, item, or fragment */
+#define E4L_NONE	UINT32_MAX /* not a valid cluster, item, or fragment */
 #define E4L_WORD_BITS	64
 
 /* Clusters that are contiguous on the disk. */
@@ -31,8 +31,8 @@ static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
 void e4l_map_set(uint64_t *map, uint32_t start, uint32_t end, bool value);
 
 /*
- * Returns the first bit of [start, end) that has @value, or @end if no bit has
- * @value.
+ * Returns the first bit of [start, end) with the value @value.  If no bit has
+ * @value, returns @end.
  */
 uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 		      bool value);

@@ -12,11 +12,12 @@
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
 /*
- * Maximum number of runs in a page.  MAX_RUNS runs have the size of a bitmap.
+ * Maximum number of runs in a page.  An array of MAX_RUNS runs is as large as
+ * the bitmap of a page.
  */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
-/* A run of claimed clusters in a page, both ends inclusive. */
+/* A run of claimed clusters in a page, inclusive of @first and @last. */
 struct run {
 	uint16_t first, last;
 };

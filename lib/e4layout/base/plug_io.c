@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A write-combining io_manager.
+ * A write-combining io_manager: holds writes in memory, and issues the held
+ * writes when the channel is unplugged (plug_io.h).
  *
  * Held data are stored in an arena of units of 1 KiB.  A hash table maps a
  * position on the device to a unit.  Unplugging sorts the units by their
@@ -28,15 +29,16 @@ struct plug {
 	uint32_t capacity;	/* number of units that fit in the arena */
 	uint32_t used;		/* number of used slots */
 	uint32_t held;	/* number of held units */
-	uint32_t mask;		/* table size - 1 */
+	uint32_t mask;		/* number of entries of @table, minus 1 */
 	/*
 	 * unit, table, order, arena and stage are in one mapping, so that
 	 * unplugging allocates no memory.
 	 */
-	/* position on the device of the unit in each slot, in units */
+	/* for each slot, the position of the unit on the device, in units */
 	uint64_t *unit;
 	uint32_t *table;	/* hash table of slot + 1, 0: empty */
-	uint32_t *order;	/* slots sorted by position, used by unplug() */
+	/* slots sorted by position on the device, used by unplug() */
+	uint32_t *order;
 	char *arena;		/* content of each slot */
 	char *stage;		/* buffer for one write */
 	void *map;
@@ -128,9 +130,9 @@ static int by_unit(const void *a, const void *b, void *priv)
 }
 
 /*
- * Writes @bytes bytes from @buf to byte @offset of the channel below.  @bytes
- * and @offset are multiples of UNIT, but not always of the channel's block
- * size.
+ * Writes @bytes bytes from @buf to byte @offset of the channel p->under.
+ * @bytes and @offset are multiples of UNIT, but not always of the channel's
+ * block size.
  */
 static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 		       const void *buf)
@@ -154,8 +156,8 @@ static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 }
 
 /*
- * Writes the contiguous units that begin with order[at], and sets *@len to the
- * number of these units.
+ * Writes the units from order[at] on that are contiguous on the device, and
+ * sets *@len to the number of these units.
  */
 static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 			       uint32_t *len)
@@ -214,9 +216,9 @@ static errcode_t make_room(struct plug *p, uint64_t units)
 /* ---------------------------------------------------------------- reading */
 
 /*
- * Reads @bytes bytes at byte @offset, which is the start of a block.  Blocks
- * whose units are all held are not read from the device, and may be beyond the
- * end of the device.
+ * Reads @bytes bytes at byte @offset, which is the start of a block.  If all
+ * units of a block are held, the block is not read from the device, and may be
+ * beyond the end of the device.
  */
 static errcode_t read_range(struct plug *p, uint64_t offset, size_t bytes,
 			    char *buf)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sort_index.h"
 
-/* The radix sort treats a key as two digits of 16 bits. */
+/* The radix sort treats a 32-bit key as two digits of 16 bits. */
 #define DIGIT_BITS	16
 #define DIGITS		(1u << DIGIT_BITS)
 
@@ -23,8 +23,8 @@ static uint32_t digit_of(const struct sort *s, uint32_t i, unsigned int shift)
 }
 
 /*
- * Copies the @n indexes at @from to @to, sorted by the digit of their keys at
- * bit @shift.  The sort is stable.
+ * Copies the @n indexes at @from to @to, sorted by one digit of their keys: the
+ * bits from bit @shift on.  The sort is stable.
  */
 static void sort_digit(struct sort *s, const uint32_t *from, uint32_t *to,
 		       uint32_t n, unsigned int shift)
