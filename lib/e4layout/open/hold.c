@@ -13,7 +13,10 @@
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
-/* Drop this number of bytes from the page cache: the largest size of a page. */
+/*
+ * Drop this number of bytes from the page cache: the largest page size of
+ * Linux.
+ */
 #define FORGET_BYTES (64u << 10)
 
 /* --------------------------------------------------------------- inspection */

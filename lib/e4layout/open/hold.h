@@ -14,7 +14,9 @@ struct e4l_hold {
 	char *e2fs_name; /* name for e2fsprogs: DEVICE?offset=BYTES */
 	/* @device and @e2fs_name, quoted for a shell */
 	char *device_word, *e2fs_words;
-	/* range of the filesystem; end_bytes UINT64_MAX: end of the device */
+	/*
+	 * byte range on @device; end_bytes UINT64_MAX means the end of @device
+	 */
 	uint64_t offset_bytes, end_bytes;
 	bool empty;		/* the image is an empty file */
 	struct e4l_in_use *in_use;

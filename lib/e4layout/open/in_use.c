@@ -33,7 +33,9 @@ struct bytes {
 	dev_t dev;
 	ino_t ino;
 	uint64_t start, end;
-	/* the range and the original range begin with the same byte */
+	/*
+	 * the first byte of the range is the first byte of the original range
+	 */
 	bool same;
 };
 
@@ -46,7 +48,10 @@ struct e4l_in_use {
 	/* fd[i] holds the locks of level[i + 1]; -1: not open */
 	int fd[MAX_DEPTH];
 	unsigned int n;
-	/* other programs cannot mount the devices of the first @held levels */
+	/*
+	 * the devices of the first @held levels cannot be mounted by other
+	 * programs
+	 */
 	unsigned int held;
 };
 
@@ -117,8 +122,8 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 }
 
 /*
- * Returns the part of @path after the last slash.  Used instead of basename(),
- * which differs between C libraries.
+ * Returns the part of @path after the last slash.  basename() is not used,
+ * because basename() differs between C libraries.
  */
 static const char *last_part(const char *path)
 {
@@ -233,7 +238,10 @@ static bool look_through_loop(const char *dir, struct window *w)
 	return !e4l_unseen(errno) && guess_loop(dir, w);
 }
 
-/* Sets @w to the window of a loop device or partition, as a look_fn. */
+/*
+ * Sets @w to the byte range that holds the content of the loop device or
+ * partition with the sysfs directory @dir (see look_fn).
+ */
 static bool look_through(const char *dir, struct window *w)
 {
 	return look_through_loop(dir, w) ||
@@ -247,7 +255,7 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 
 /*
  * Returns the bytes of the lower device or file that hold the content of @b.
- * @b is a range of the device whose window is @w.
+ * @b is a range of a device, and @w is the window of this device.
  */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {
@@ -260,8 +268,8 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * Sets *@ret to the range of the device @dev whose content is in @b.  @w is the
- * window of @dev.  If @w does not overlap @b, returns false.
+ * Sets *@ret to the range of the device @dev that has its content in @b.  @w is
+ * the window of @dev.  If @w does not overlap @b, returns false.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
@@ -486,8 +494,8 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 }
 
 /*
- * Calls climb_through() for all loop devices in /dev.  Used if /sys/block is
- * not readable.
+ * Calls climb_through() for all loop devices in /dev.  Replaces climb_all() if
+ * /sys/block is not readable.
  */
 static void climb_nodes(struct search *s, const struct bytes *b)
 {
@@ -641,7 +649,7 @@ static bool is_locked(int fd, off_t byte)
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
-/* Returns whether another program holds a lock that conflicts with @it. */
+/* Returns whether the lock of another program conflicts with @it. */
 static bool is_held(int fd, const struct intent *it)
 {
 	off_t i;

@@ -37,8 +37,8 @@ errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
 /*
- * Returns whether the range of @u is on a rotating disk.  Uses the lowest
- * device that reports whether it rotates.
+ * Returns whether the range of @u is on a rotating disk, according to the
+ * lowest device for which the kernel reports this property.
  */
 bool e4l_in_use_rotates(const struct e4l_in_use *u);
 
@@ -60,11 +60,12 @@ void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
  * Takes the locks that qemu takes on its images.  If @write is true, the locks
- * exclude all other programs; otherwise, other programs can still read.  @fd is
- * open on the device or file.  Locks @fd and all files below; on devices below,
- * tests for conflicting locks only.  The locks are held until the caller closes
- * @fd and frees @u.  Errors: E4L_ET_IN_USE: another program has a conflicting
- * lock; ENOMEM, EMFILE, ENFILE.
+ * exclude all other programs.  If @write is false, other programs can still
+ * read.  @fd is open on the device or file.  Locks @fd and all files below the
+ * range of @u.  For devices below the range, only tests for conflicting locks.
+ * The locks are held until the caller closes @fd and frees @u.  Errors:
+ * E4L_ET_IN_USE (another program has a conflicting lock), ENOMEM, EMFILE,
+ * ENFILE.
  */
 errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 

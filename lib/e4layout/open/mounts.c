@@ -42,8 +42,8 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 	*m = (struct e4l_mount) { 0 };
 	line[strcspn(line, "\n")] = '\0';
 	/*
-	 * fields: id, parent, major:minor, root, mount point, options, tags,
-	 * "-"
+	 * fields of the line: id, parent, major:minor, root, mount point,
+	 * options, tags, "-"
 	 */
 	word = strtok_r(line, " ", &save);
 	for (i = 0; word && strcmp(word, "-"); i++) {
@@ -226,8 +226,9 @@ bool e4l_mount_is_ext(const struct e4l_mount *m)
 }
 
 /*
- * Returns the source of the mount only if it is a node of the device.  The
- * source can also be a name without a node, such as /dev/root.
+ * If the source of the mount is a node of the device, returns the source.  If
+ * the source is no such node, as in the case of /dev/root, returns the name of
+ * the device in /dev/block.
  */
 char *e4l_mount_device(const struct e4l_mount *m)
 {
@@ -241,7 +242,7 @@ char *e4l_mount_device(const struct e4l_mount *m)
 			minor(m->dev)) < 0 ? NULL : path;
 }
 
-/* Finds the line of the mount with the number @id. */
+/* Finds the line of the mount with the number @id in mountinfo. */
 static bool find_line(unsigned long long id, char **line)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");

@@ -15,7 +15,7 @@ struct e4l_mount {
 	char *point;
 	char *type;
 	char *source;
-	/* options of the filesystem, or NULL if the line has none */
+	/* options of the filesystem; NULL if the line has no such options */
 	char *options;
 };
 
@@ -30,11 +30,12 @@ bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
  * Finds a mount point of the block device @dev.  If the mount namespace of this
- * process has a mount of @dev, sets *@pid to 0.  If not, searches the
- * namespaces of all other processes, and sets *@pid to a process that sees the
- * mount.  Sets *@point to NULL if the device is not mounted; the caller frees
- * *@point.  Prefers a mount of the filesystem's root directory, then a writable
- * mount.  Errors: ENOMEM, EMFILE, ENFILE: some mounts were not examined.
+ * process has a mount of @dev, sets *@pid to 0.  If the namespace has no such
+ * mount, searches the namespaces of all other processes, and sets *@pid to a
+ * process that sees the mount.  Sets *@point to NULL if the device is not
+ * mounted; the caller frees *@point.  Prefers a mount of the filesystem's root
+ * directory, then a writable mount.  Errors: ENOMEM, EMFILE, ENFILE: some
+ * mounts were not examined.
  */
 errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
 

@@ -56,7 +56,7 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		snprintf(offset, sizeof(offset), "offset=%llu&",
 			 (unsigned long long)h->offset_bytes);
 	/*
-	 * never pass NULL as options: libext2fs would parse the name for
+	 * never pass NULL as options: libext2fs would search the name for
 	 * options
 	 */
 	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
@@ -419,8 +419,8 @@ static errcode_t open_journal(struct e4l *e, const struct e4l_hold *h, bool plan
 }
 
 /*
- * Creates the context for @h and @fs.  Even after an error, *@ret can be a
- * context, which the caller must free.
+ * Creates the context for @h and @fs.  After an error, the caller must free
+ * *@ret, which is a context or NULL.
  */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
@@ -450,7 +450,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 	err = mmp ? mmp : err;
 	err2 = drop_fs(fs);
 	err = err ? err : err2;
-	/* E4L_ET_NOT_OURS has been reported already */
+	/* if h->lost is set, E4L_ET_NOT_OURS has been reported already */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)

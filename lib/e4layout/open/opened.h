@@ -26,14 +26,14 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err);
 errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
 
 /*
- * Returns the name of the device whose tag @type, such as "UUID", has @value,
- * or NULL if there is no such device.  If a second device has the tag with
+ * Returns the name of the device whose tag @type, such as "UUID", has @value.
+ * Returns NULL if there is no such device.  If a second device has the tag with
  * @value, for example because a disk was copied, sets *@other to the name of
- * the second device.  If not, sets *@other to NULL.  The caller frees the
- * result and *@other.  Ignores devices on which another device is built, such
- * as the paths of a multipath device.  All devices are examined, because the
- * tags that libblkid and udev cache can be outdated.  The case of a UUID is
- * ignored.
+ * the second device.  If there is only one device, sets *@other to NULL.  The
+ * caller frees the result and *@other.  Ignores devices on which another device
+ * is built, such as the paths of a multipath device.  All devices are examined,
+ * because the tags that libblkid and udev cache can be outdated.  The case of a
+ * UUID is ignored.
  */
 char *e4l_device_of_tag(const char *type, const char *value, char **other);
 
@@ -46,13 +46,15 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret);
 
 /*
- * Sets the sizes of reads of @e according to whether @h is on a rotating disk.
+ * Sets the sizes of the reads of @e according to whether @h is on a rotating
+ * disk.
  */
 void e4l_read_as_suits(struct e4l *e, const struct e4l_hold *h);
 
 /*
- * Return the hold of @e and the channel of its external journal, or NULL if
- * e4l_open() has not opened them.  The results belong to @e.
+ * Return the hold of @e and the channel of its external journal.  For a context
+ * of e4l_new(), return NULL.  e4l_journal_of() returns NULL if the journal is
+ * not external.  The results belong to @e.
  */
 struct e4l_hold *e4l_hold_of(const struct e4l *e);
 io_channel e4l_journal_of(const struct e4l *e);

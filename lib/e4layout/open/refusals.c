@@ -198,7 +198,8 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 
 /*
  * Returns the longest time, in seconds, between two updates of the MMP block by
- * a host that uses the filesystem.  Computed as in ext2fs_mmp_start().
+ * a host that uses the filesystem.  The calculation is that of
+ * ext2fs_mmp_start().
  */
 static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
 {
