@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The text of the tunables: parse, change, write.  Does no I/O. */
+/* Parses, changes and writes the text of the tunables.  Does no I/O. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
  */
 struct e4l_tunables {
 	size_t count;
-	size_t len;		/* length of the canonical text */
+	size_t len;		/* length of the canonical text, in bytes */
 	struct e4l_tunable at[MAX_COUNT];
 };
 

@@ -2,8 +2,9 @@
 /*
  * The table of known tunables.  If the kernel limits a tunable
  * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12), the table has the
- * kernel's range.  Otherwise, values above the maximum would have no further
- * effect, or would make an allocation hang.
+ * kernel's range.  If the kernel does not limit a tunable, values above the
+ * table's maximum would have no further effect, or would make an allocation
+ * hang.
  */
 #include "config.h"
 #include <string.h>
@@ -15,7 +16,10 @@ static const struct e4l_tunable_word ireserve_words[] = {
 	{ "off", 0 }, { "low", 16 }, { "normal", 64 }, { "high", 128 }, { 0 }
 };
 
-/* The block bitmap of a group is one block of at most 64 KiB. */
+/*
+ * The maximum number of clusters in a group: the block bitmap of a group is one
+ * block of at most 64 KiB.
+ */
 #define MAX_GROUP_CLUSTERS 524288
 
 /* The size of the longest extent with 64 KiB blocks. */
