@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Layers: resolves paths in the tree, and hides entries of lower layers.  An
- * image may have as many whiteouts as files.  All whiteouts of a layer
- * therefore take effect together, in one pass over the tree at the end of the
- * layer.
+ * Resolves paths in the tree, and hides entries of earlier layers.  An image
+ * can have as many whiteouts as files.  One pass over the tree at the end of a
+ * layer therefore applies all whiteouts of the layer.
  */
 #include "config.h"
 #include <errno.h>
@@ -14,11 +13,11 @@
 #include <unistd.h>
 #include "tree.h"
 
-#define MAX_LINKS 40	/* the limit of Linux */
+#define MAX_LINKS 40	/* MAXSYMLINKS in Linux */
 
 /* -------------------------------------------------------------------- paths */
 
-/* A path while it is resolved. */
+/* The state of resolving a path in a tree. */
 struct way {
 	struct e4l_tree *t;
 	uint32_t at;		/* current directory */
@@ -26,8 +25,8 @@ struct way {
 	size_t len;
 	const char *rest;
 	/*
-	 * the path after a symbolic link was expanded, to be freed; NULL if no
-	 * link was expanded
+	 * allocated path in which symbolic links are replaced by targets; NULL:
+	 * no symbolic link so far
 	 */
 	char *expanded;
 	unsigned int links;
@@ -39,7 +38,10 @@ static bool is_dots(const struct way *w, size_t n)
 	return w->len == n && !memcmp(w->name, "..", n);
 }
 
-/* Takes the next component.  Returns false at the end of the path. */
+/*
+ * Sets w->name to the next component of the path.  Returns false at the end of
+ * the path.
+ */
 static bool next_component(struct way *w)
 {
 	w->rest += strspn(w->rest, "/");
@@ -66,7 +68,10 @@ static bool is_last(const struct way *w)
 	return true;
 }
 
-/* Replaces the symbolic link @n at the start of the path by its target. */
+/*
+ * Replaces the symbolic link @n, which is the current component, by the target
+ * of the link.
+ */
 static errcode_t follow(struct way *w, const struct node *n)
 {
 	const char *target = w->t->names.v + n->pos;
@@ -121,9 +126,9 @@ static errcode_t step_up(struct way *w)
 }
 
 /*
- * Resolves @path.  If @whole is true, resolves all components.  Otherwise, does
- * not resolve the last component, and sets w->name to its name.  If @path has
- * no last component, such as "/", w->name is NULL.
+ * Resolves @path.  If @whole is true, resolves all components.  If @whole is
+ * false, resolves all components except the last, and sets w->name to the last
+ * component.  If @path has no last component, such as "/", w->name is NULL.
  */
 static errcode_t go(struct way *w, const char *path, bool whole)
 {
@@ -200,7 +205,9 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 		err = e4l_tree_find(t, w.at, w.name, w.len, &old);
 	if (!err && old && old != *id) {
 		e4l_tree_remove(t, old);
-		/* the target may have been below the removed entry */
+		/*
+		 * if the target was below the removed entry, there is no target
+		 */
 		err = e4l_layer_find(t, target, id);
 	}
 	if (!err && !*id)
@@ -255,13 +262,16 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 }
 
 /* Flags of an entry, computed after all entries of a layer have been read. */
-#define HIDDEN	0x1	/* a whiteout hides the entry or an ancestor of it */
-#define EMPTIED	0x2	/* an opaque directory */
-#define NEEDED	0x4	/* a directory with entries of the layer below it */
+/* a whiteout hides the entry, or a directory above the entry */
+#define HIDDEN	0x1
+#define EMPTIED	0x2	/* the entry is an opaque directory */
+/* a directory that has entries of the current layer below the directory */
+#define NEEDED	0x4
 
 /*
- * Marks the ancestors of the layer's entries.  The loop runs backwards, because
- * the node of a directory precedes the nodes of its entries.
+ * Sets NEEDED for all directories above entries of the current layer.  The loop
+ * runs backwards, because the node of a directory precedes the nodes of the
+ * directory's entries.
  */
 static void mark_needed(const struct e4l_tree *t, uint8_t *marks)
 {
@@ -358,8 +368,8 @@ static uint32_t depth_of(const struct e4l_tree *t, uint32_t id)
 }
 
 /*
- * Adds the layer's source.  The source of the first layer replaces the empty
- * source of a new tree.
+ * Adds a source with the name @name for the new layer.  A new tree has one
+ * empty source, which the source of the first layer replaces.
  */
 static errcode_t add_source(struct e4l_tree *t, const char *name)
 {

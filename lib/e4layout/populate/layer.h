@@ -11,21 +11,20 @@
 struct e4l_layer {
 	const char *name; /* name of the source in messages; may be NULL */
 	/*
-	 * the directory of the tree to which the layer is applied; NULL for the
-	 * root
+	 * path in the tree of the directory that gets the layer; NULL: the root
 	 */
 	const char *below;
 	/*
-	 * attributes for directories that are missing in the source; extended
-	 * attributes are ignored
+	 * attributes of directories that the layer does not have, but that the
+	 * paths of the layer's entries contain; extended attributes are ignored
 	 */
 	const struct e4l_entry *missing;
 };
 
 /*
- * Begins a layer: added entries replace entries of earlier layers with the same
- * path.  If a directory replaces a directory, the entries below the directory
- * stay.  No layer can begin after the tree has been planned.
+ * Begins a layer.  Entries of the layer replace entries of earlier layers with
+ * the same path.  If a directory replaces a directory, the entries of the old
+ * directory stay.  No layer can begin after the tree has been planned.
  *
  * Paths of all e4l_layer functions are relative to the layer's directory; a
  * leading "/" and "." components are ignored.  A symbolic link before the last
@@ -39,14 +38,16 @@ struct e4l_layer {
 errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer);
 
 /*
- * Ends the layer: its whiteouts take effect on entries of earlier layers.
- * e4l_layer_begin() and planning also end the current layer.  Errors: ENOMEM.
+ * Ends the current layer, and removes the entries of earlier layers that the
+ * layer's whiteouts hide.  e4l_layer_begin() and planning also end the current
+ * layer.  Errors: ENOMEM.
  */
 errcode_t e4l_layer_end(struct e4l_tree *t);
 
 /*
- * Makes the directory @path of the host the source of the layer's content.
- * Errors: errno values; E4L_ET_BAD_ARGUMENT if the layer already has a source.
+ * Makes the directory @path of the host the source of the contents of the
+ * layer's files.  Errors: errno values; E4L_ET_BAD_ARGUMENT if the layer
+ * already has a source.
  */
 errcode_t e4l_layer_open_dir(struct e4l_tree *t, const char *path);
 
@@ -63,8 +64,8 @@ errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
 			const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Makes @path another name of the file at @target, and sets *@id to the file;
- * both paths are relative to the layer's directory.  Additional error:
+ * Makes @path another name of the file at @target, and sets *@id to the file.
+ * @path and @target are relative to the layer's directory.  Additional error:
  * E4L_ET_NO_TARGET.
  */
 errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
@@ -72,17 +73,18 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 
 /*
  * Checks for lost entries.  If an entry of the layer is below a directory that
- * a later entry of the layer has replaced, returns ENOTEMPTY; e4l_tree_where()
- * is then the path of the lost entry.  Call before the end of the layer.
+ * a later entry of the layer has replaced, returns ENOTEMPTY, and
+ * e4l_tree_where() returns the path of the lost entry.  The caller must check
+ * before the layer ends.
  */
 errcode_t e4l_layer_check(struct e4l_tree *t);
 
 /*
  * e4l_layer_hide() hides the entry of earlier layers at @path (a whiteout).
  * e4l_layer_hide_below() hides all entries of earlier layers below the
- * directory @path (an opaque directory).  Entries of the layer itself are not
- * hidden, even if they were added before.  Additional error:
- * E4L_ET_HIDES_NOTHING (nothing has changed).
+ * directory @path (an opaque directory).  Entries of the current layer are
+ * never hidden, whether the whiteout or the entry was added first.  Additional
+ * error: E4L_ET_HIDES_NOTHING (nothing has changed).
  */
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);

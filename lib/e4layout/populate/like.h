@@ -19,12 +19,12 @@
 #include "pop_source.h"
 #include "populate.h"
 
-/* A run of a file's blocks.  @pblk is 0 until blocks are assigned. */
+/* Contiguous blocks of a file.  @pblk is 0 until blocks are assigned. */
 struct like_run {
 	uint64_t pblk;
 	uint32_t lblk, len;
 	bool unwritten;
-	bool fill;		/* the content comes from the source */
+	bool fill;		/* content is to be written from the source */
 };
 
 /* The map of an inode in the old image. */
@@ -34,7 +34,10 @@ struct like_map {
 	bool extents;
 };
 
-/* The future runs of the regular file @node: a part of like.runs. */
+/*
+ * The runs of the regular file @node in the new image: @n elements of
+ * e4l_like.runs from index @first on.
+ */
 struct like_file {
 	uint32_t node;
 	size_t first, n;
@@ -46,10 +49,13 @@ struct like_usage {
 	int64_t inodes, bytes;
 };
 
-/* State of a node. */
+/* Whether the path of a node exists in the old image. */
 enum like_state {
-	LIKE_KEPT,		/* the inode exists in the old image */
-	/* the inode number is kept, but content and attributes are new */
+	LIKE_KEPT,		/* the inode of the old image is kept */
+	/*
+	 * the inode number of the old image is kept, with new content and
+	 * attributes
+	 */
 	LIKE_AGAIN,
 	LIKE_NEW,
 };
@@ -59,39 +65,52 @@ enum like_state {
 
 struct e4l_like {
 	struct e4l *old;	/* borrowed */
-	struct e4l *e;		/* the copy in memory */
+	struct e4l *e;		/* copy of @old in memory */
 	ext2_filsys fs;		/* the filesystem of @e */
 	struct e4l_tree *t;
 	struct e4l_populate *p;
 	int fd;			/* the old image; borrowed */
 	ext2fs_block_bitmap was; /* blocks allocated in the old image */
-	/* blocks allocated after blocks were freed, before others are taken */
+	/*
+	 * blocks that are still allocated after all old blocks without use are
+	 * freed and before any new block is allocated
+	 */
 	ext2fs_block_bitmap kept;
 	uint8_t *state;		/* [node]: enum like_state */
-	uint8_t *seen;		/* [node]: the old directory has the name */
+	/* [node]: the old directory has an entry with the node's name */
+	uint8_t *seen;
 	uint32_t *node_of;	/* [inode number]: node, or 0 */
-	bool keep_lost_found;	/* the source has no lost+found */
+	/*
+	 * lost+found is from the old image, because the source has no
+	 * lost+found
+	 */
+	bool keep_lost_found;
 	uint32_t features[3];	/* features of the old image */
 	struct e4l_source source;
 	char *new_buf, *old_buf;
 	VEC(struct like_run) runs;
 	VEC(struct like_file) files;
-	/* runs to write from the source; fill_of.v[i]: node of writes.v[i] */
+	/*
+	 * runs whose content is written from the source; fill_of.v[i] is the
+	 * node of the run writes.v[i]
+	 */
 	VEC(struct like_run) writes;
 	VEC(uint32_t) fill_of;
-	/* runs of old files that may hold removed content: to be zeroed */
+	/* runs to be zeroed, because the blocks may hold removed content */
 	VEC(struct like_run) zeroes;
 	VEC(struct like_usage) usage[QUOTA_TYPES];
-	uint64_t missing;	/* blocks that could not be assigned */
+	/* number of blocks for which there was no free block */
+	uint64_t missing;
 	bool changed;
 	struct e4l_populate_stats stats;
 };
 
 /*
- * Plans an image with the files of @t that is like the filesystem of @old.
- * @old must have been checked, must not change until e4l_like_free(), and has
- * its data at offset 0 of @fd.  Nothing is written.  Errors: as
- * e4l_populate_plan(), and errors of reading.
+ * Plans an image that contains the files of @t, and differs as little as
+ * possible from the filesystem of @old.  @old must have been checked, and must
+ * not change until e4l_like_free().  @fd is the old image, with the filesystem
+ * at offset 0.  Nothing is written.  Errors: as e4l_populate_plan(), and errors
+ * of reading.
  */
 errcode_t e4l_like_plan(struct e4l *old, int fd, struct e4l_tree *t,
 			const struct e4l_populate_options *options,
@@ -99,7 +118,8 @@ errcode_t e4l_like_plan(struct e4l *old, int fd, struct e4l_tree *t,
 
 /*
  * Writes the image to the empty file target->fd.  The superblock is written
- * last, after fsync(2).  Errors: as e4l_populate_write().
+ * last, after fsync(2), so that an incomplete image has no valid primary
+ * superblock.  Errors: as e4l_populate_write().
  */
 errcode_t e4l_like_write(struct e4l_like *l,
 			 const struct e4l_populate_target *target);
@@ -116,23 +136,29 @@ errcode_t e4l_like_read_map(struct e4l_like *l, ext2_ino_t ino,
 			    struct like_map *map);
 void e4l_like_free_map(struct like_map *map);
 
-/* Appends a run to l->runs, or extends the last run of @file. */
+/*
+ * Adds @run to @file: appends @run to l->runs or, if @run continues the last
+ * run of @file, extends the last run.
+ */
 errcode_t e4l_like_add_run(struct e4l_like *l, struct like_file *file,
 			   struct like_run run);
 
 /*
- * Compares the regular file @file->node with its inode in the old image, and
- * sets the future runs of @file.  Frees old blocks that no future run has.
+ * Compares the regular file @file->node with @inode, the file's inode in the
+ * old image.  Sets the runs of @file in the new image.  Frees the old blocks
+ * that @file no longer uses.
  */
 errcode_t e4l_like_compare(struct e4l_like *l, struct like_file *file,
 			   struct ext2_inode_large *inode);
 
-/* Sets the runs of a file without an inode in the old image. */
+/*
+ * Sets the runs of @file, which has no inode in the old image, from the source.
+ */
 errcode_t e4l_like_new_runs(struct e4l_like *l, struct like_file *file);
 
 /*
  * Frees the blocks of @map that @file does not use.  If @file is NULL, frees
- * all blocks of @map and the blocks of the extent tree.
+ * all blocks of @map, including the blocks of the extent tree.
  */
 errcode_t e4l_like_drop(struct e4l_like *l, ext2_ino_t ino,
 			struct ext2_inode_large *inode,
@@ -140,21 +166,21 @@ errcode_t e4l_like_drop(struct e4l_like *l, ext2_ino_t ino,
 			const struct like_file *file);
 
 /*
- * Assigns blocks to the runs of @file that have none, and updates the map and
- * i_blocks of @inode.  If the runs of @file are the last of l->runs, they are
- * replaced by runs with blocks.
+ * Allocates blocks for the runs of @file that have no blocks, and updates the
+ * map and i_blocks of @inode.  If the runs of @file are at the end of l->runs,
+ * replaces these runs by runs with blocks.
  */
 errcode_t e4l_like_settle(struct e4l_like *l, ext2_ino_t ino,
 			  struct ext2_inode_large *inode,
 			  const struct like_map *map, struct like_file *file);
 
 /*
- * Allocates one cluster and sets *@pblk to its first block.  If no cluster is
- * free, increases l->missing; the plan is then not used.
+ * Allocates one cluster and sets *@pblk to the first block of the cluster.  If
+ * no cluster is free, increases l->missing, and planning fails later.
  */
 errcode_t e4l_like_take_one(struct e4l_like *l, blk64_t *pblk);
 
-/* Writes metadata to the copy in memory. */
+/* Writes the metadata block @buf to block @pblk of the copy in memory. */
 errcode_t e4l_like_put_block(struct e4l_like *l, blk64_t pblk,
 			     const void *buf);
 
@@ -167,8 +193,8 @@ errcode_t e4l_like_put_block(struct e4l_like *l, blk64_t pblk,
 errcode_t e4l_like_same_names(struct e4l_like *l, uint32_t node, bool *same);
 
 /*
- * Changes the blocks of the directory @node to have the entries of the tree,
- * and updates @inode.
+ * Changes the blocks of the directory @node so that the directory has the
+ * entries that the tree has, and updates @inode.
  */
 errcode_t e4l_like_put_dir(struct e4l_like *l, uint32_t node,
 			   struct ext2_inode_large *inode);
@@ -190,15 +216,18 @@ errcode_t e4l_like_same_inside(struct e4l_like *l, uint32_t node,
 errcode_t e4l_like_release(struct e4l_like *l, ext2_ino_t ino,
 			   struct ext2_inode_large *inode);
 
-/* Writes the inode of @node and its attributes, if they change. */
+/*
+ * Writes the inode and the extended attributes of @node, if the old image has
+ * other values.
+ */
 errcode_t e4l_like_finish(struct e4l_like *l, uint32_t node,
 			  struct like_file *file);
 
 /* Defined in pop_like_quota.c. */
 
 /*
- * Adds the usage of @inode to l->usage of its owners.  If @sign is -1,
- * subtracts the usage.
+ * Adds the blocks and the inode @inode to the quota usage of the inode's owners
+ * in l->usage.  If @sign is -1, subtracts instead.
  */
 errcode_t e4l_like_count(struct e4l_like *l, ext2_ino_t ino,
 			 const struct ext2_inode_large *inode, int sign);

@@ -25,7 +25,7 @@ struct copying {
 	const struct e4l_populate_target *target;
 	struct e4l_overlay_block *blocks;	/* changed metadata */
 	size_t n_blocks;
-	char *buf;				/* COPY_BYTES */
+	char *buf;				/* buffer of COPY_BYTES bytes */
 	char super[SUPERBLOCK_SIZE];
 	uint64_t total;				/* bytes of the image */
 };
@@ -49,7 +49,10 @@ static void show_progress(struct copying *c, uint64_t done)
 
 /* ------------------------------------------------------------- the old image */
 
-/* Zeroes the part of the primary superblock in @len bytes of the image. */
+/*
+ * Zeroes the bytes of the primary superblock in @buf, which has the @len bytes
+ * of the image from byte @at on.
+ */
 static void hide_super(char *buf, size_t len, uint64_t at)
 {
 	uint64_t from = SUPERBLOCK_OFFSET, to = from + SUPERBLOCK_SIZE;
@@ -96,7 +99,8 @@ static errcode_t copy_old(struct copying *c)
 		if (at < 0 && errno == ENXIO)
 			return 0;
 		end = at < 0 ? -1 : lseek(c->l->fd, at, SEEK_HOLE);
-		if (at < 0 || end < 0)	/* the device has no holes */
+		/* the device or file does not report holes */
+		if (at < 0 || end < 0)
 			return copy_range(c, 0, c->total);
 		err = copy_range(c, at, end);
 		at = end;
@@ -127,8 +131,9 @@ static errcode_t zero(struct copying *c, blk64_t pblk, uint64_t n)
 }
 
 /*
- * Zeroes the blocks that were freed, even if they are taken again: a new user
- * may leave them unwritten, or use only a part of a cluster.
+ * Zeroes all blocks that were freed.  Freed blocks that are allocated again are
+ * zeroed, too, because the new owner may have unwritten extents or use only a
+ * part of a cluster.
  */
 static errcode_t zero_freed(struct copying *c)
 {
@@ -173,7 +178,10 @@ static errcode_t put_metadata(struct copying *c,
 
 	if (in_map && !ext2fs_test_block_bitmap2(c->l->fs->block_map, b->blk))
 		return 0;
-	/* zero_freed() has zeroed a block that is freed and taken again */
+	/*
+	 * if the block was freed and allocated again, zero_freed() has zeroed
+	 * the block
+	 */
 	zeroed = in_map && !ext2fs_test_block_bitmap2(c->l->kept, b->blk);
 	err = e4l_read_full(c->l->fd, old, bs, at, EIO);
 	if (err || (!zeroed && !memcmp(old, b->data, bs)))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Assigns blocks.  Each item takes the first free extent that can hold the
- * whole item, so that items are on disk in the order of the calls.  Only small
- * items may fill the ends of earlier free extents.  If an item is larger than
- * every free extent, the item is split into the fewest parts.
+ * whole item, so items are mostly on disk in the order of the calls.  An item
+ * can fill the end of an earlier free extent that was too short for previous
+ * items.  If an item is larger than every free extent, the item is split into
+ * the fewest parts.
  */
 #include "config.h"
 #include <errno.h>
@@ -109,8 +110,8 @@ static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
 
 /*
  * Assigns @len contiguous blocks to one item, and sets *@pblk to the first
- * block. If there is not enough space, adds no item: p->wanted then exceeds
- * p->taken.
+ * block. If no free extent is large enough, adds no item; p->wanted then
+ * exceeds p->taken, and planning fails later.
  */
 static errcode_t place(struct e4l_populate *p, enum item_kind kind,
 		       uint32_t len, uint32_t ref, uint64_t *pblk)
@@ -157,8 +158,8 @@ errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id)
 			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
 		/*
-		 * A block that a written stretch and an unwritten stretch share
-		 * is written.
+		 * If a written stretch and an unwritten stretch share a block,
+		 * the block is written.
 		 */
 		if (last && first < done && last->unwritten &&
 		    !stretch->unwritten && --last->len == 0) {
@@ -212,9 +213,10 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 struct supply {
 	uint64_t left;		/* blocks not taken yet */
 	uint64_t pblk, len;	/* the current free extent */
-	/* last supplied logical cluster, plus 1 */
+	/* logical cluster that was supplied last, plus 1; 0: none yet */
 	uint64_t cluster;
-	uint64_t at;	/* first physical block of the last supplied cluster */
+	/* first physical block of the cluster that was supplied last */
+	uint64_t at;
 };
 
 /*
@@ -276,7 +278,7 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 			got = supply(p, &s, part.lblk + done, part.len - done,
 				     &pblk);
 			if (!got)
-				/* out of space: the plan is not used */
+				/* there is no space: planning fails later */
 				goto out;
 			part.lblk += done;
 			part.len = got;
@@ -351,8 +353,9 @@ static bool fits_root(uint64_t len)
 
 /*
  * Assigns blocks to the content of @id.  If one free extent is large enough,
- * and the extents fit in the inode, assigns contiguous blocks.  Otherwise,
- * assigns several runs, with a map.
+ * and the extents fit in the inode, assigns contiguous blocks.  If the content
+ * does not fit, assigns several runs, and stores the runs in the map of the
+ * node.
  */
 static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
 			     uint32_t id)
@@ -420,10 +423,11 @@ static errcode_t place_attributes(struct e4l_populate *p)
 	return err;
 }
 
-/* Files in the order of p->dirs and p->order, with their sort keys. */
+/* Files with sort keys, in the order of p->dirs and p->order. */
 struct files {
 	uint32_t *id;
-	uint64_t *key;		/* priority; in the low bits, index in @id */
+	/* sort key: priority in the high bits, index in @id in the low bits */
+	uint64_t *key;
 	size_t n;
 };
 

@@ -12,7 +12,7 @@
 #include "e4layout/format/dir_build.h"
 #include "populate.h"
 
-/* The source of the entries of a struct e4l_dir_builder. */
+/* The directory that supplies the entries of a struct e4l_dir_builder. */
 struct children {
 	const struct e4l_populate *p;
 	const struct node *dir;
@@ -96,7 +96,10 @@ static const struct e4l_dir_shape *find_shape(const struct e4l_populate *p,
 	return NULL;
 }
 
-/* Takes ownership of the content of @s. */
+/*
+ * Stores the shape @s of the directory @node in p->shapes if the directory is
+ * large, and frees the content of @s if the directory is small.
+ */
 static errcode_t keep_shape(struct e4l_populate *p, uint32_t node,
 			    const struct e4l_dir_shape *s)
 {

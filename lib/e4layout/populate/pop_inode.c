@@ -78,7 +78,7 @@ errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 	return err;
 }
 
-/* Builds the root of @n's extent tree. */
+/* Builds the root of @n's extent tree, for i_block. */
 static errcode_t put_root(struct e4l_populate *p, const struct node *n,
 			  char *root)
 {

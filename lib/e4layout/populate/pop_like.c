@@ -29,7 +29,10 @@ static errcode_t fail_node(struct e4l_like *l, errcode_t err, const char *doing,
 
 /* ------------------------------------------------------------------- set-up */
 
-/* If the source has no lost+found, adds that of the old image to the tree. */
+/*
+ * If the source has no lost+found, adds lost+found of the old image to the
+ * tree.
+ */
 static errcode_t adopt_lost_found(struct e4l_like *l)
 {
 	static const char name[] = "lost+found";
@@ -100,7 +103,10 @@ static errcode_t prepare_tree(struct e4l_like *l,
 	if (err)
 		return err;
 	e4l_pop_set_up(l->p, l->e, l->t, o);
-	/* libext2fs reads attributes only if the feature is set */
+	/*
+	 * libext2fs reads extended attributes only if the feature ext_attr is
+	 * set
+	 */
 	ext2fs_set_feature_xattr(l->fs->super);
 	err = adopt_lost_found(l);
 	if (!err && o->clamp_times)
@@ -128,7 +134,7 @@ struct matching {
 	errcode_t err;
 };
 
-/* Makes the old inode @ino the inode of @node. */
+/* Assigns the inode @ino of the old image to @node. */
 static errcode_t claim(struct matching *m, ext2_ino_t ino, uint32_t node)
 {
 	struct e4l_like *l = m->l;
@@ -203,7 +209,7 @@ static errcode_t match(struct e4l_like *l)
 
 /* ---------------------------------------------------------- freeing inodes */
 
-/* Whether the inode belongs to the filesystem, and not to a path. */
+/* Whether @ino is one of the filesystem's own inodes, which have no path. */
 static bool is_special(const struct e4l_like *l, ext2_ino_t ino)
 {
 	const struct ext2_super_block *sb = l->fs->super;
@@ -234,7 +240,7 @@ static errcode_t free_inode(struct e4l_like *l, ext2_ino_t ino,
 				       EXT2_INODE_SIZE(l->fs->super));
 }
 
-/* Frees all inodes without a node. */
+/* Frees all inodes of the old image that no node of the tree uses. */
 static errcode_t free_inodes(struct e4l_like *l)
 {
 	struct ext2_inode_large *inode = e4l_like_new_inode(l);
@@ -270,8 +276,8 @@ static errcode_t compare_file(struct e4l_like *l, uint32_t id,
 }
 
 /*
- * Compares @id with its old inode.  If content that is stored in another way
- * than in blocks differs, releases the old content.
+ * Compares the node @id with the node's inode in the old image.  If inline data
+ * or the target of a symbolic link differs, frees the old content.
  */
 static errcode_t compare_node(struct e4l_like *l, uint32_t id,
 			      struct ext2_inode_large *inode)
@@ -385,7 +391,10 @@ static errcode_t finish_all(struct e4l_like *l, bool dirs)
 	return err;
 }
 
-/* Inline files are not in l->files: finishes them, too. */
+/*
+ * Writes the inodes of all regular files: first the files in l->files, then the
+ * files with inline data, which l->files does not contain.
+ */
 static errcode_t finish_files(struct e4l_like *l)
 {
 	uint8_t *done = calloc(1, l->t->nodes.n);
@@ -413,7 +422,7 @@ static errcode_t finish_files(struct e4l_like *l)
 	return err;
 }
 
-/* Backups need to be written only if the features have changed. */
+/* Backups of the superblock are written only if the features have changed. */
 static errcode_t flush(struct e4l_like *l)
 {
 	struct ext2_super_block *sb = l->fs->super;
@@ -447,7 +456,10 @@ static errcode_t take_for_libext2fs(ext2_filsys fs, blk64_t goal, blk64_t *ret)
 {
 	struct e4l_like *l = fs->priv_data;
 
-	/* ext2fs_alloc_block() marks the block itself */
+	/*
+	 * ext2fs_alloc_block() marks the block as in use, so clear the mark
+	 * here
+	 */
 	errcode_t err = e4l_like_take_one(l, ret);
 
 	if (!err && !l->missing)

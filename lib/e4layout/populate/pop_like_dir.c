@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Directories of an image that is like an old image.  Names stay in their
- * blocks; a new name goes to the leaf of its hash.  A full leaf is split.  If
- * the index has no space for another leaf, or if the leaves have become mostly
- * empty, the directory is rebuilt in its blocks.
+ * Changes the directories of an image that is like an old image.  Old names
+ * stay in their blocks.  A new name goes to the leaf for the hash of the name.
+ * A full leaf is split.  If the index has no space for another leaf, or if the
+ * leaves have become mostly empty, the directory is rebuilt, in the old blocks
+ * if possible.
  */
 #include "config.h"
 #include <errno.h>
@@ -14,9 +15,13 @@
 #include "e4layout/format/dir_block.h"
 #include "like.h"
 
-/* A leaf of an index. */
+/* A leaf block of an htree directory, or a block of a linear directory. */
 struct leaf {
-	uint32_t hash;		/* smallest hash; bit 0: continuation */
+	/*
+	 * smallest hash; bit 0: the hash also occurs in the leaf before this
+	 * leaf
+	 */
+	uint32_t hash;
 	uint32_t lblk;
 	uint32_t index;		/* index block that refers to the leaf */
 };
@@ -27,10 +32,12 @@ struct dirwork {
 	struct node *n;
 	struct ext2_inode_large *inode;
 	struct like_map map;
-	uint32_t blocks, room;	/* number of blocks, and space in @buf */
+	/* number of blocks in @buf, and number of blocks that fit into @buf */
+	uint32_t blocks, room;
 	char *buf;
 	uint8_t *dirty;		/* [block]: the block was changed */
-	uint32_t end;		/* number of bytes of a leaf for entries */
+	/* number of bytes in a leaf that can hold entries */
+	uint32_t end;
 	VEC(struct leaf) leaves;
 	int hash_version;
 	bool indexed;
@@ -69,7 +76,7 @@ static bool is_dots(const struct dirent_raw *d)
 
 /* --------------------------------------------------------- reading the blocks */
 
-/* Makes space for one more block. */
+/* Makes space for one more block in w->buf and w->dirty. */
 static errcode_t grow(struct dirwork *w)
 {
 	uint32_t bs = w->l->fs->blocksize, room = w->blocks + w->blocks / 4 + 4;
@@ -179,7 +186,10 @@ static errcode_t read_index(struct dirwork *w)
 
 /* ---------------------------------------------------------------- old names */
 
-/* Removes the entry at @off; @prev is the entry before it, or NULL. */
+/*
+ * Removes the entry at @at, which has @len bytes.  @prev is the previous entry
+ * of the block; NULL: @at is the first entry.
+ */
 static void remove_entry(struct dirwork *w, char *at, uint32_t len, char *prev)
 {
 	if (prev) {
@@ -192,8 +202,9 @@ static void remove_entry(struct dirwork *w, char *at, uint32_t len, char *prev)
 }
 
 /*
- * Compares an entry with the tree.  Sets *@keep to false if the tree lacks the
- * name; otherwise, corrects the inode number.
+ * Compares an entry with the tree.  If the directory in the tree has no such
+ * name, sets *@keep to false.  If the directory has the name, corrects the
+ * inode number and the file type of the entry.
  */
 static errcode_t compare_entry(struct dirwork *w, uint32_t lblk, char *at,
 			       bool *keep)
@@ -268,7 +279,10 @@ static uint32_t used_bytes(const struct dirent_raw *d)
 	return d->ino ? dirent_bytes(d->name_len) : 0;
 }
 
-/* Inserts the name after an entry that has enough space behind it. */
+/*
+ * Inserts an entry for the node @id into the first gap of block @lblk that is
+ * large enough.  If there is no such gap, returns false.
+ */
 static bool insert_in_gap(struct dirwork *w, uint32_t lblk, uint32_t id)
 {
 	uint32_t need = dirent_bytes(w->l->t->nodes.v[id].name_len), off, used;
@@ -289,7 +303,7 @@ static bool insert_in_gap(struct dirwork *w, uint32_t lblk, uint32_t id)
 	return false;
 }
 
-/* Moves all entries to the start of the block. */
+/* Moves all entries to the start of block @lblk, so that one gap remains. */
 static void pack(struct dirwork *w, uint32_t lblk)
 {
 	char *buf = block_of(w, lblk), *last = NULL;
@@ -336,7 +350,7 @@ static bool insert(struct dirwork *w, uint32_t lblk, uint32_t id)
 	return insert_in_gap(w, lblk, id);
 }
 
-/* Adds a block without entries. */
+/* Adds an empty block to the directory. */
 static errcode_t add_block(struct dirwork *w, uint32_t *lblk)
 {
 	uint32_t bs = w->l->fs->blocksize;
@@ -357,7 +371,10 @@ static errcode_t add_block(struct dirwork *w, uint32_t *lblk)
 	return 0;
 }
 
-/* Adds the name to a directory without index. */
+/*
+ * Adds the name of node @id to a directory without an index.  The blocks before
+ * leaf *@from are full.
+ */
 static errcode_t add_linear(struct dirwork *w, uint32_t id, size_t *from)
 {
 	uint32_t lblk;
@@ -403,7 +420,10 @@ static errcode_t hash_name(const struct dirwork *w, const char *name, int len,
 			       w->l->fs->super->s_hash_seed, hash, minor);
 }
 
-/* Lists the entries of the leaf by hash.  @h has space for all entries. */
+/*
+ * Lists the entries of the leaf @lblk, sorted by hash.  @h has space for all
+ * entries of a leaf.
+ */
 static errcode_t list_hashes(struct dirwork *w, uint32_t lblk,
 			     struct hashed *h, uint32_t *n)
 {
@@ -428,7 +448,7 @@ static errcode_t list_hashes(struct dirwork *w, uint32_t lblk,
 	return err;
 }
 
-/* Copies entries from @from to the empty leaf @lblk. */
+/* Copies the @n entries @h from the block @from to the empty leaf @lblk. */
 static void put_hashed(struct dirwork *w, uint32_t lblk, const char *from,
 		       const struct hashed *h, uint32_t n)
 {
@@ -445,7 +465,10 @@ static void put_hashed(struct dirwork *w, uint32_t lblk, const char *from,
 	w->dirty[lblk] = 1;
 }
 
-/* Returns how many of the entries stay in the left leaf. */
+/*
+ * Returns how many of the @n entries stay in the left leaf, so that each leaf
+ * gets about half of the bytes.
+ */
 static uint32_t middle(const struct hashed *h, uint32_t n)
 {
 	uint32_t all = 0, sum = 0, i;
@@ -457,7 +480,10 @@ static uint32_t middle(const struct hashed *h, uint32_t n)
 	return i ? i : 1;
 }
 
-/* Adds the leaf @new after @old to their index block.  Returns false if full. */
+/*
+ * Inserts the leaf @new after the leaf @old into the index block of @old.  If
+ * the index block is full, returns false.
+ */
 static bool add_to_index(struct dirwork *w, const struct leaf *old,
 			 const struct leaf *new)
 {
@@ -480,7 +506,10 @@ static bool add_to_index(struct dirwork *w, const struct leaf *old,
 	return true;
 }
 
-/* Splits the leaf @k.  Sets w->rebuild if the index is full. */
+/*
+ * Splits the leaf with index @k in w->leaves.  If the leaf cannot be split or
+ * the index block is full, sets w->rebuild.
+ */
 static errcode_t split(struct dirwork *w, size_t k, struct hashed *h,
 		       char *copy)
 {
@@ -573,7 +602,10 @@ static errcode_t add_names(struct dirwork *w)
 
 /* ------------------------------------------------------------------ writing */
 
-/* Sets the future runs: the old blocks, and new ones up to w->blocks. */
+/*
+ * Sets the runs of the directory in the new image: the old blocks, followed by
+ * new blocks if w->blocks is larger than the number of old blocks.
+ */
 static errcode_t set_runs(struct dirwork *w, struct like_file *file)
 {
 	uint32_t have = 0, len;
@@ -640,7 +672,7 @@ static errcode_t store(struct dirwork *w)
 	return err;
 }
 
-/* Builds all blocks from the tree. */
+/* Builds all blocks of the directory from the entries in the tree. */
 static errcode_t rebuild(struct dirwork *w)
 {
 	struct e4l_like *l = w->l;
@@ -672,7 +704,7 @@ static bool is_dirty(const struct dirwork *w)
 	return false;
 }
 
-/* Whether the entries would fit in a quarter of the blocks. */
+/* Whether the directory's entries would fit in a quarter of its blocks. */
 static bool is_sparse(const struct dirwork *w)
 {
 	const uint32_t *child = w->l->p->order + w->n->child;
@@ -714,7 +746,10 @@ errcode_t e4l_like_put_dir(struct e4l_like *l, uint32_t id,
 	errcode_t err = 0;
 
 	w.map.extents = inode->i_flags & EXT4_EXTENTS_FL;
-	/* an unchanged inline directory */
+	/*
+	 * an inline directory has no blocks, and keeps the flag only if
+	 * unchanged
+	 */
 	if (inode->i_flags & EXT4_INLINE_DATA_FL)
 		return 0;
 	if (kept)

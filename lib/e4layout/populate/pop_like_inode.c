@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Inodes of an image that is like an old image.  An inode is written only if
- * its owner, mode, modification time, size, flags, links, map or attributes
- * change.  If only the access time or the change time differs, the inode stays.
+ * Writes the inodes of an image that is like an old image.  An inode is written
+ * only if the owner, mode, modification time, size, flags, link count, map or
+ * attributes of the inode change.  If only the access time or the change time
+ * differs, the inode is not written.
  */
 #include "config.h"
 #include <errno.h>
@@ -98,7 +99,7 @@ static errcode_t read_target(struct e4l_like *l, ext2_ino_t ino,
 	return err;
 }
 
-/* Compares an inline file with its source. */
+/* Compares the inline data of @inode with the source of node @id. */
 static errcode_t same_inline(struct e4l_like *l, uint32_t id,
 			     struct ext2_inode_large *inode, bool *same)
 {
@@ -118,7 +119,9 @@ static errcode_t same_inline(struct e4l_like *l, uint32_t id,
 	err = new ? e4l_source_want(&l->source, id, 0, n->size, new) : ENOMEM;
 	if (!err)
 		err = e4l_source_fetch(&l->source);
-	/* the bytes after the inline data are zeroes */
+	/*
+	 * read_inline() has filled the bytes after the inline data with zeroes
+	 */
 	*same = !err && !memcmp(old, new, n->size);
 	free(old);
 	free(new);
@@ -176,7 +179,7 @@ static uint32_t extra_time(uint64_t packed)
 	return e4l_time_nsec(packed) << 2 | epoch;
 }
 
-/* Returns the time for an inode without space for more than 32 bits. */
+/* Returns the time @packed for an inode that stores times in 32 bits. */
 static uint32_t short_time(uint64_t packed)
 {
 	uint64_t last = e4l_pack_time(INT32_MAX, 0);
@@ -214,7 +217,7 @@ static void put_links(const struct e4l_like *l, const struct node *n,
 	bool many = S_ISDIR(n->mode) &&
 		    ext2fs_has_feature_dir_nlink(l->fs->super);
 
-	/* a count of 1 means that subdirectories are not counted */
+	/* a link count of 1 means that subdirectories are not counted */
 	if (many && (i->i_links_count == 1 || n->links >= EXT2_LINK_MAX))
 		i->i_links_count = 1;
 	else
@@ -233,8 +236,8 @@ static void put_device(uint64_t rdev, uint32_t *block)
 }
 
 /*
- * Sets up an inode without content.  @again: @i is the old inode of the path,
- * and keeps its creation time.
+ * Initializes the inode @i without content.  If @again is true, @i is the old
+ * inode of the same path, and the creation time is kept.
  */
 static errcode_t put_new(struct e4l_like *l, const struct node *n, bool again,
 			 struct ext2_inode_large *i)
@@ -462,7 +465,10 @@ static errcode_t set_xattrs(struct e4l_like *l, struct ext2_xattr_handle *h,
 	return err;
 }
 
-/* Gives the inode @ino of @n the attributes of @n, if it has others. */
+/*
+ * If the attributes of @n and of @n's inode @i differ, replaces the attributes
+ * of the inode.  @has_none: the inode has no attributes.
+ */
 static errcode_t put_xattrs(struct e4l_like *l, const struct node *n,
 			    struct ext2_inode_large *i, bool has_none)
 {
@@ -509,7 +515,7 @@ static bool may_have_xattrs(const struct e4l_like *l,
 
 /* ---------------------------------------------------------- the whole inode */
 
-/* Sets the fields of @i that come from the source. */
+/* Sets the fields of the inode @i that depend on the source of node @id. */
 static errcode_t fill_inode(struct e4l_like *l, uint32_t id,
 			    struct ext2_inode_large *i, struct like_file *file)
 {

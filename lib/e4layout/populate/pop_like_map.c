@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The blocks of files in an image that is like an old image: compares contents
- * block by block, frees blocks without use, and assigns blocks to new content.
+ * Maps the blocks of files in an image that is like an old image.  Compares
+ * contents block by block, frees unused blocks, and assigns blocks to new
+ * content.
  */
 #include "config.h"
 #include <errno.h>
@@ -137,7 +138,7 @@ errcode_t e4l_like_add_run(struct e4l_like *l, struct like_file *file,
 
 enum what { HOLE, UNWRITTEN, DATA };
 
-/* Iterates over runs, block by block in ascending order. */
+/* An iterator over runs, in ascending order of logical blocks. */
 struct cursor {
 	const struct like_run *v;
 	size_t n;
@@ -157,7 +158,10 @@ static enum what look(struct cursor *c, uint64_t lblk)
 	return c->v->unwritten ? UNWRITTEN : DATA;
 }
 
-/* Returns the first block from @lblk on that a run contains; or UINT64_MAX. */
+/*
+ * Returns the first logical block from @lblk on that a run of @c contains.  If
+ * there is no such block, returns UINT64_MAX.
+ */
 static uint64_t next_block(struct cursor *c, uint64_t lblk)
 {
 	look(c, lblk);
@@ -176,10 +180,14 @@ struct comparison {
 	struct like_file *file;
 	struct cursor old, new;
 	uint64_t old_size, new_size;
-	bool whole;		/* compare the bytes beyond the end, too */
+	/* also compare the bytes beyond the end of the file */
+	bool whole;
 };
 
-/* Returns how many bytes of @lblk a reader of the file can see. */
+/*
+ * Returns the number of bytes of block @lblk to compare: bytes beyond the end
+ * of the file do not matter if readers of the file never see the bytes.
+ */
 static size_t visible(const struct comparison *c, uint64_t lblk)
 {
 	uint32_t bs = c->l->fs->blocksize;
@@ -191,8 +199,9 @@ static size_t visible(const struct comparison *c, uint64_t lblk)
 }
 
 /*
- * Decides how block @lblk is stored.  A block keeps its old state if its bytes
- * are equal, even if the source has a hole in its place.
+ * Decides how block @lblk is stored.  If the old and the new bytes of the block
+ * are equal, the block stays a hole, unwritten or written, even if the source
+ * has another state.
  */
 static errcode_t decide(struct comparison *c, uint64_t lblk, const char *new,
 			const char *old)
@@ -231,7 +240,7 @@ static errcode_t decide(struct comparison *c, uint64_t lblk, const char *new,
 	return e4l_like_add_run(l, c->file, run);
 }
 
-/* Reads @n blocks of the old file from @lblk on. */
+/* Reads @n blocks of the old file, from logical block @lblk on, into @buf. */
 static errcode_t read_old(struct comparison *c, uint64_t lblk, uint32_t n,
 			  char *buf)
 {
@@ -272,7 +281,7 @@ static errcode_t compare_window(struct comparison *c, uint64_t lblk, uint32_t n)
 	return err;
 }
 
-/* Compares all blocks that the old or the new file has. */
+/* Compares all blocks that the old file or the new file has. */
 static errcode_t compare_all(struct comparison *c)
 {
 	uint64_t lblk = 0, old, new, at;
@@ -297,7 +306,10 @@ static errcode_t compare_all(struct comparison *c)
 	return err;
 }
 
-/* Sets *@runs to the runs of the content of @id, without blocks. */
+/*
+ * Sets map->runs to the runs of the content of node @id.  The runs have no
+ * physical blocks yet.
+ */
 static errcode_t source_runs(struct e4l_like *l, uint32_t id,
 			     struct like_map *map)
 {
@@ -327,7 +339,10 @@ static errcode_t source_runs(struct e4l_like *l, uint32_t id,
 	return err;
 }
 
-/* Indirect maps have no unwritten blocks: such blocks become holes. */
+/*
+ * Removes unwritten runs from @map, because an indirect map cannot have
+ * unwritten blocks.  The blocks become holes.
+ */
 static void drop_unwritten(struct like_map *map)
 {
 	size_t i, n = 0;
@@ -434,7 +449,10 @@ static errcode_t drop_extents(struct e4l_like *l,
 	return ext2fs_iblk_sub_blocks(l->fs, (struct ext2_inode *)inode, freed);
 }
 
-/* Frees the blocks of an indirect map that @use lacks, and indirect blocks. */
+/*
+ * Frees the blocks of an indirect-mapped file that @use does not contain, and
+ * the indirect blocks that become empty.
+ */
 static errcode_t drop_indirect(struct e4l_like *l, ext2_ino_t ino,
 			       struct ext2_inode_large *inode,
 			       const struct like_map *map, struct cursor use)
@@ -498,8 +516,9 @@ errcode_t e4l_like_drop(struct e4l_like *l, ext2_ino_t ino,
 /* --------------------------------------------------------------- assigning */
 
 /*
- * Returns the block that take() returns if no block is free.  Planning then
- * continues, so that all missing blocks are counted, but the plan is not used.
+ * Returns a placeholder for blocks that cannot be allocated because no block is
+ * free.  With the placeholder, planning continues, so that all missing blocks
+ * are counted.  The plan is then not used.
  */
 static blk64_t no_block(const struct e4l_like *l)
 {
@@ -541,7 +560,7 @@ errcode_t e4l_like_put_block(struct e4l_like *l, blk64_t pblk, const void *buf)
 	return io_channel_write_blk64(l->fs->io, pblk, 1, buf);
 }
 
-/* Counts the blocks of @file that have no physical blocks. */
+/* Counts the logical blocks of @file that have no physical blocks yet. */
 static uint64_t count_open(const struct e4l_like *l,
 			   const struct like_file *file)
 {
@@ -563,9 +582,13 @@ struct settling {
 	/* allocated blocks that are not assigned yet */
 	blk64_t free;
 	uint64_t n_free;
-	/* last logical cluster, plus 1; first physical block of this cluster */
+	/*
+	 * logical cluster of the last assigned block, plus 1, and the first
+	 * physical block of this cluster
+	 */
 	uint64_t cluster, at;
-	uint64_t clusters;	/* number of clusters assigned */
+	/* number of newly allocated clusters in the map */
+	uint64_t clusters;
 };
 
 static errcode_t put_out(struct settling *s, struct like_run run)
@@ -613,7 +636,8 @@ static uint64_t old_cluster(const struct settling *s, uint64_t cluster)
 
 /*
  * Sets s->at to the first physical block of the cluster that contains block
- * @lblk: a cluster of the old file or, if there is none, a new cluster.
+ * @lblk: a cluster of the old file or, if the old file has no such cluster, a
+ * new cluster.
  */
 static void place_cluster(struct settling *s, uint64_t lblk)
 {
@@ -655,7 +679,10 @@ static errcode_t place_run(struct settling *s, struct like_run run)
 	return err;
 }
 
-/* Gives back blocks that were taken because of partly used clusters. */
+/*
+ * Frees allocated blocks that were not needed, because partly used clusters of
+ * the old file had space for new blocks.
+ */
 static void give_back(struct settling *s)
 {
 	struct e4l_like *l = s->l;
@@ -690,8 +717,8 @@ static uint32_t max_len(const struct like_run *r)
 }
 
 /*
- * Converts runs to extents.  @e NULL: only counts them.  Runs that differ only
- * in @fill become one extent.
+ * Converts runs to extents.  If @e is NULL, only counts the extents.  Adjacent
+ * runs that differ only in the member fill become one extent.
  */
 static uint64_t make_extents(const struct settling *s, struct e4l_extent *e)
 {
@@ -750,8 +777,8 @@ static bool is_same_map(const struct settling *s)
 }
 
 /*
- * Lists the blocks for a tree of @n blocks: those of the old tree first.  Frees
- * surplus blocks of the old tree.
+ * Lists the blocks for an extent tree of @n blocks: blocks of the old tree
+ * first, then new blocks.  Frees surplus blocks of the old tree.
  */
 static errcode_t tree_blocks(struct e4l_like *l, struct ext2_inode_large *inode,
 			     const struct like_map *map, uint64_t n,
@@ -804,7 +831,7 @@ static errcode_t write_tree(struct settling *s, ext2_ino_t ino,
 	return err;
 }
 
-/* Enters new blocks into an indirect map. */
+/* Enters the new blocks of the file into the indirect map of @inode. */
 static errcode_t write_indirect(struct settling *s, ext2_ino_t ino,
 				struct ext2_inode_large *inode)
 {
@@ -832,7 +859,7 @@ static errcode_t write_indirect(struct settling *s, ext2_ino_t ino,
 	return err;
 }
 
-/* Notes the runs whose content comes from the source. */
+/* Adds the runs whose content is written from the source to l->writes. */
 static errcode_t note_writes(struct settling *s, const struct like_file *file)
 {
 	struct e4l_like *l = s->l;
@@ -863,8 +890,9 @@ static errcode_t note_zeroes(struct e4l_like *l, uint64_t pblk, uint64_t len)
 }
 
 /*
- * Notes the blocks of an old file that may hold removed content below its new
- * map: unwritten runs, and blocks that are not mapped in a cluster.
+ * Adds blocks of an old file that may still hold removed content to l->zeroes:
+ * unwritten runs, and blocks in a cluster of the file that the new map does not
+ * map.
  */
 static errcode_t note_hidden(struct settling *s)
 {
@@ -893,7 +921,7 @@ static errcode_t note_hidden(struct settling *s)
 	return err;
 }
 
-/* Replaces the runs of @file, the last of l->runs, by runs with blocks. */
+/* Replaces the runs of @file, at the end of l->runs, by runs with blocks. */
 static errcode_t replace_runs(struct settling *s, struct like_file *file)
 {
 	struct e4l_like *l = s->l;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Quota files of an image that is like an old image.  Usage that changes is
- * changed in place.  A quota file that gets or loses an entry is rebuilt in its
- * blocks, with the limits of the old file.
+ * Updates the quota files of an image that is like an old image.  If only usage
+ * changes, the entries are changed in place.  If a quota file gets or loses an
+ * entry, the file is rebuilt with the limits of the old file.
  */
 #include "config.h"
 #include <errno.h>
@@ -98,7 +98,7 @@ static errcode_t load(struct quota_file *f)
 	return err;
 }
 
-/* Finds the entry of @id.  Returns NULL if there is none. */
+/* Finds the entry of the ID @id.  If there is no entry, returns NULL. */
 static char *find_entry(const struct quota_file *f, uint32_t id)
 {
 	uint32_t block = QUOTA_ROOT_BLOCK, i;
@@ -131,7 +131,10 @@ static void change_entry(char *at, const struct like_usage *u)
 				      u->bytes);
 }
 
-/* Changes entries in place.  Returns false if an entry appears or vanishes. */
+/*
+ * Changes entries in place.  If an entry must be added or removed, changes
+ * nothing and returns false.
+ */
 static bool change_entries(struct quota_file *f)
 {
 	struct e4l_like *l = f->l;
@@ -162,7 +165,7 @@ struct entries {
 	size_t visits;		/* number of blocks visited */
 };
 
-/* Collects the entries of the block @at. */
+/* Appends the entries of the block @at to @out. */
 static errcode_t collect_block(const char *at, struct entries *out)
 {
 	uint32_t i;
@@ -179,8 +182,8 @@ static errcode_t collect_block(const char *at, struct entries *out)
 }
 
 /*
- * Collects the entries below the tree block @block.  Several references lead to
- * one block of entries.
+ * Appends the entries below the tree block @block to @out.  Entries occur
+ * several times, because several references lead to one block of entries.
  */
 static errcode_t collect(const struct quota_file *f, uint32_t block, int level,
 			 struct entries *out)
@@ -211,7 +214,10 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Drops duplicates and entries without usage and limits. */
+/*
+ * Sorts the entries by ID.  Drops duplicates, and entries without usage and
+ * limits.
+ */
 static void clean(struct entries *e)
 {
 	size_t i, n = 0;

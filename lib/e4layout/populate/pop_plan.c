@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The plan: the order of all items, and the inode numbers.  The plan depends
+ * Plans the order of all items, and assigns inode numbers.  The plan depends
  * only on the names, sizes and attributes in the tree.  The order in which the
  * source was read does not affect the image.
  */
@@ -28,14 +28,17 @@ static errcode_t hash(const struct e4l_populate *p, const struct node *n,
 			       sb->s_hash_seed, major, minor);
 }
 
-/* A child to sort.  For most children, comparing the hashes is sufficient. */
+/*
+ * An element for sorting children.  Comparing the hashes is sufficient for most
+ * children.
+ */
 struct child {
 	uint32_t hash, id;
 };
 
 /*
- * Orders children with equal hashes, or without hashes: by minor hash, then by
- * name.
+ * Compares children that have equal hashes or no hashes, by minor hash and then
+ * by name.
  */
 static int by_name(const struct e4l_populate *p, uint32_t a, uint32_t b)
 {
@@ -61,7 +64,7 @@ static int in_readdir_order(const void *a, const void *b, void *priv)
 	return by_name(priv, x->id, y->id);
 }
 
-/* Lists the children of each directory in p->order. */
+/* Lists the children of each directory in p->order, unsorted. */
 static errcode_t list_children(struct e4l_populate *p)
 {
 	struct node *v = p->t->nodes.v, *dir;
@@ -94,7 +97,7 @@ static errcode_t list_children(struct e4l_populate *p)
 
 /*
  * Sorts the children of @dir.  @c is a buffer for dir->n_child elements.  If
- * two children have the same name, fails.
+ * two children have the same name, returns an error.
  */
 static errcode_t sort_dir(struct e4l_populate *p, const struct node *dir,
 			  struct child *c)
@@ -138,8 +141,8 @@ static errcode_t sort_children(struct e4l_populate *p)
 /* -------------------------------------------- the walk over all directories */
 
 /*
- * Visits the child @id of @dir: sets its link count, its priority, and the
- * owner of its link group.
+ * Visits the child @id of @dir: sets the link count, the priority and the owner
+ * of the link group of the child.
  */
 static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
 {
@@ -180,7 +183,9 @@ static void reverse(uint32_t *v, size_t n)
 	}
 }
 
-/* Lists directories from the root on, parents before children. */
+/*
+ * Lists all directories in p->dirs, from the root on, parents before children.
+ */
 static errcode_t walk(struct e4l_populate *p)
 {
 	VEC(uint32_t) stack = { 0 };
@@ -223,7 +228,7 @@ static errcode_t walk(struct e4l_populate *p)
 
 /* -------------------------------------------------- attributes and inlining */
 
-/* Whether the content should be stored in the inode. */
+/* Whether the content of @n is stored in the inode. */
 static bool goes_inline(struct e4l_populate *p, const struct node *n)
 {
 	const unsigned int in_block = sizeof(((struct ext2_inode *)0)->i_block);
@@ -251,7 +256,7 @@ static errcode_t prepare(struct e4l_populate *p, uint32_t id)
 	if (err)
 		return e4l_pop_fail(p, err, "dividing a directory", id);
 	err = e4l_pop_place_xattrs(p, id);
-	n = &p->t->nodes.v[id];		/* the array may have moved */
+	n = &p->t->nodes.v[id];		/* p->t->nodes.v may have moved */
 	if (!err && goes_inline(p, n)) {
 		n->flags |= NODE_INLINE;
 		if (S_ISDIR(n->mode))
@@ -293,7 +298,7 @@ static bool needs_ino(const struct node *n)
 	return stands(n) && !n->ino;
 }
 
-/* If node @id needs an inode of its own, assigns one inode. */
+/* If the node @id needs an inode, assigns an inode number. */
 static errcode_t assign_one(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t id)
 {
@@ -316,7 +321,8 @@ static bool is_own_child(const struct node *n)
 }
 
 /*
- * Returns the number of inodes that a directory and the files in it still need.
+ * Returns the number of inodes that the directory @dir and the files in @dir
+ * need and do not have yet.
  */
 static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 {
@@ -329,10 +335,11 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 }
 
 /*
- * Counts the inodes that an image needs if each directory and its files have
- * windows of their own.  With E4L_WINDOW_EXACT, a directory and its files use
- * the shortest sufficient gap at the end of a partly used block.  If no gap is
- * sufficient, the directory and its files use new blocks.
+ * Counts the inodes that an image needs if each directory and its files get
+ * separate windows (aligned ranges of inodes).  With E4L_WINDOW_EXACT, a
+ * directory and its files use the shortest sufficient gap at the end of a
+ * partly used inode-table block.  If no gap is sufficient, the directory and
+ * its files use new inode-table blocks.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {
@@ -508,7 +515,7 @@ errcode_t e4l_pop_plan(struct e4l_populate *p)
 	if (!err)
 		err = find_blocks(p);
 	else if (err == E4L_ET_NO_INODES && find_blocks(p) == ENOMEM)
-		/* find_blocks() sets the number of blocks for the statistics */
+		/* find_blocks() counts the wanted blocks for the statistics */
 		err = ENOMEM;
 	if (!err)
 		err = e4l_pop_quota(p);

@@ -12,7 +12,7 @@
 
 struct usage {
 	uint32_t id;
-	uint64_t inodes;	/* 0: empty slot */
+	uint64_t inodes;	/* 0: the slot is empty */
 	uint64_t bytes;
 };
 
@@ -102,8 +102,8 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 }
 
 /*
- * Finds the offset of the tree reference for the block of @id's entry.  Creates
- * missing tree blocks.
+ * Sets *@ref to the byte offset of the reference, in the lowest tree block, to
+ * the block that holds the entry of @id.  Creates missing tree blocks.
  */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
 {
@@ -241,8 +241,8 @@ static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 }
 
 /*
- * Sets the content of the quota inode @ino to @f, and frees the inode's old
- * blocks.  The plan takes ownership of f->bytes.
+ * Makes @f the planned content of the quota inode @ino, and frees the inode's
+ * old blocks.  The plan takes ownership of f->bytes.
  */
 static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 			     struct file *f)

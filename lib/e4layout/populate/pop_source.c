@@ -21,13 +21,14 @@
 
 /*
  * A request has at most REQUEST_RANGES ranges, because preadv(2) allows 1024
- * elements: each range takes two, one of them for the gap before the range.
+ * elements: each range needs two elements, one for the range and one for the
+ * gap before the range.
  */
 #define REQUEST_RANGES	512
 
 /* ---------------------------------------------------------- sources by path */
 
-/* Whether s->dir_fd is the directory that contains @n's content. */
+/* Whether s->dir_fd is the source directory that contains the file of @n. */
 static bool is_open(const struct e4l_source *s, const struct node *n)
 {
 	return s->dir && s->dir == n->parent && s->dir_source == n->source &&
@@ -35,8 +36,8 @@ static bool is_open(const struct e4l_source *s, const struct node *n)
 }
 
 /*
- * Opens the directory that contains @id's content.  Returns the file name,
- * which must be freed, or NULL.
+ * Opens the source directory that contains the file of node @id.  Returns the
+ * name of the file, which the caller frees.  After an error, returns NULL.
  */
 static char *open_dir(struct e4l_source *s, uint32_t id)
 {
@@ -83,7 +84,10 @@ static int open_source(struct e4l_source *s, uint32_t id)
 			return -1;
 		name = other;
 	}
-	/* O_NOATIME requires the owner or CAP_FOWNER. */
+	/*
+	 * Only the owner of the file and processes with CAP_FOWNER can use
+	 * O_NOATIME.
+	 */
 	fd = openat(s->dir_fd, name, flags | O_NOATIME);
 	if (fd < 0 && errno == EPERM)
 		fd = openat(s->dir_fd, name, flags);
@@ -93,7 +97,10 @@ static int open_source(struct e4l_source *s, uint32_t id)
 	return fd;
 }
 
-/* Reads @len bytes at @at from @id's file in the source directory. */
+/*
+ * Reads @len bytes from byte @at on from the file of node @id in the source
+ * directory.
+ */
 static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 			      size_t len, char *buf)
 {
@@ -136,8 +143,8 @@ static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 }
 
 /*
- * Adds the parts of the stretches in [at, at + len) as ranges to read, and
- * zeroes the bytes of @buf between them.
+ * Adds the data of the file range [at, at + len) as ranges to read into @buf,
+ * and zeroes the bytes of @buf that belong to holes and unwritten stretches.
  */
 static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 				const struct map *map, uint64_t at, size_t len,
@@ -180,7 +187,10 @@ static int by_place(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* Returns how many of the sorted ranges, from @r on, one call can read. */
+/*
+ * Returns how many of the @n sorted ranges from @r on preadv(2) can read in one
+ * call.
+ */
 static size_t request_length(const struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {
@@ -198,8 +208,8 @@ static size_t request_length(const struct e4l_source *s,
 }
 
 /*
- * Reads @n nearby ranges with one call.  If the read fails or is short, returns
- * false.
+ * Reads @n nearby ranges with one call of preadv(2).  If the read fails or is
+ * short, returns false.
  */
 static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 			 size_t n)
@@ -219,7 +229,7 @@ static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 	       (ssize_t)(end - r->pos);
 }
 
-/* Reads range by range, to find the file whose range fails. */
+/* Reads each range with its own call, to find the file that cannot be read. */
 static errcode_t read_singly(struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {

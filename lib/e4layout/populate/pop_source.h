@@ -10,7 +10,9 @@
  * @node.
  */
 struct e4l_source_range {
-	/* position in the source; ranges are sorted by source and position */
+	/*
+	 * byte offset in the data file; ranges are sorted by source and offset
+	 */
 	uint64_t pos;
 	char *buf;
 	size_t len;
@@ -18,7 +20,7 @@ struct e4l_source_range {
 	uint16_t source;
 };
 
-/* All members except @t and @reading start zeroed. */
+/* The caller sets @t and @reading, and zeroes all other members. */
 struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
@@ -34,16 +36,16 @@ struct e4l_source {
 };
 
 /*
- * Returns sizes of reads for content of @t that is read by position.  The sizes
- * suit the devices that have the content.
+ * Returns sizes for read calls that suit the devices with the contents of @t.
+ * The sizes apply to data files, not to source directories.
  */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 
 /*
- * Reads @len bytes of @id's content at offset @at into @buf, with zeroes for
- * holes and beyond the end.  @buf may be complete only after
- * e4l_source_fetch().  Errors, with the detail set in the tree: errno values,
- * E4L_ET_FILE_SHRANK.
+ * Reads @len bytes of the content of node @id, from byte @at on, into @buf.
+ * Holes and bytes beyond the end of the file become zeroes.  @buf may be
+ * complete only after e4l_source_fetch().  Errors, with the detail set in the
+ * tree: errno values, E4L_ET_FILE_SHRANK.
  */
 errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 			  size_t len, char *buf);

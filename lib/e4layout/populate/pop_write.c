@@ -30,30 +30,34 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* a batch uses as much memory as BATCH_THREADS threads that fill parts */
+/* a batch uses as much memory as BATCH_THREADS threads of run_parts() */
 #define BATCH_THREADS	8
 
 struct chunk {
-	/* first block, and end of the parts that threads have taken so far */
+	/*
+	 * first block of the chunk, and first block after all parts that
+	 * threads have taken so far
+	 */
 	uint64_t pblk, end;
 	unsigned int busy;	/* number of threads that are filling parts */
-	bool whole;		/* threads have taken all parts */
+	bool whole;		/* threads have taken all parts of the chunk */
 	bool in_use;
 	char *buf;
 };
 
 /*
- * Work unit of a thread: the blocks [pblk, end), which may begin inside @item.
+ * The work that a thread takes at once: fill the blocks [pblk, end).  The first
+ * block may be inside @item.
  */
 struct part {
 	struct chunk *chunk;
 	size_t item;
-	/* blocks of @item that belong to earlier parts */
+	/* number of blocks of @item that belong to earlier parts */
 	uint32_t skip;
 	uint64_t pblk, end;
 };
 
-/* Chunks that one thread fills and writes, with one part per chunk. */
+/* Chunks that one thread fills and writes.  Each chunk has one part. */
 struct batch {
 	struct chunk chunks[BATCH_CHUNKS];
 	struct part parts[BATCH_CHUNKS];
@@ -64,7 +68,7 @@ struct batch {
 struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* protects all members below, and p->fs->io */
-	pthread_cond_t free;	/* signalled when a chunk becomes free */
+	pthread_cond_t free;	/* signaled when a chunk becomes free */
 	size_t item;		/* first item of the next part */
 	uint32_t skip;
 	struct chunk chunks[MAX_WRITERS];
@@ -74,7 +78,7 @@ struct writing {
 	struct e4l_source source; /* initial value of each thread's source */
 	unsigned int batches;	/* threads that have a batch buffer */
 	char *bufs;
-	uint64_t done, total;	/* numbers of blocks */
+	uint64_t done, total;	/* written blocks, and blocks to write */
 	errcode_t err;
 };
 
@@ -88,8 +92,8 @@ struct writer {
 /* ------------------------------------------------------------- inode tables */
 
 /*
- * Reads a block of an inode table that mke2fs may have written, and zeroes the
- * inodes that are not in use.
+ * Reads the block @pblk of an inode table that mke2fs may have written, and
+ * zeroes the inodes that mke2fs has not allocated.
  */
 static errcode_t read_old_inodes(struct writer *me, uint64_t pblk,
 				 uint64_t first_ino, char *buf)
@@ -168,7 +172,10 @@ static void fill_blob(struct e4l_populate *p, uint32_t id, uint64_t at,
 	memset(buf + have, 0, len - have);
 }
 
-/* Fills a part of the tree blocks of @map, which are one cluster apart. */
+/*
+ * Fills @buf with the blocks [skip, skip + len) of the extent tree of @map.
+ * The tree blocks are one cluster apart.
+ */
 static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 			   uint32_t skip, uint32_t len, char *buf)
 {
@@ -189,8 +196,8 @@ static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 }
 
 /*
- * Fills @buf with the blocks [skip, skip + len) of an item.  If the source is
- * read by position, notes the ranges to read instead.
+ * Fills @buf with the blocks [skip, skip + len) of an item.  If the source is a
+ * device or an archive, adds the ranges to the list of ranges to read.
  */
 static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 		      uint32_t len, char *buf)
@@ -237,9 +244,9 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 /* ------------------------------------------------------- parts of the image */
 
 /*
- * Whether the next item begins at @end, or after unused blocks of an allocated
- * cluster at @end.  The item must also begin in the @size-aligned range that
- * contains @pblk.
+ * Whether the next item begins at block @end, or after unused blocks of the
+ * cluster that contains @end.  The item must also begin in the aligned range of
+ * @size bytes that contains block @pblk.
  */
 static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 		    unsigned int size)
@@ -276,8 +283,8 @@ static struct chunk *find_chunk(struct writing *w)
 }
 
 /*
- * Takes the next part of the items.  If the part is the last one of chunk @c,
- * sets c->whole.
+ * Takes the next part of the items for chunk @c.  If the part is the last part
+ * of the chunk, sets c->whole.
  */
 static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 {
@@ -389,8 +396,8 @@ static void account(struct writing *w, const struct chunk *c)
 }
 
 /*
- * If there was no error, writes a filled chunk.  Releases the lock while
- * writing.
+ * If no error has occurred, writes the filled chunk @c.  Releases the lock
+ * during the write.
  */
 static void finish_chunk(struct writing *w, const struct chunk *c)
 {
@@ -407,7 +414,8 @@ static void finish_chunk(struct writing *w, const struct chunk *c)
 }
 
 /*
- * Ends a part.  If no other part of the chunk is unfinished, writes the chunk.
+ * Ends a part of chunk @c.  If all parts of the chunk are filled, writes the
+ * chunk.
  */
 static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
 {
@@ -436,7 +444,7 @@ static void *write_parts(void *arg)
 		pthread_mutex_lock(&w->lock);
 		finish_part(w, part.chunk, err);
 	}
-	/* after an error, wake up all waiting threads */
+	/* after an error, other threads may wait for a free chunk in vain */
 	pthread_cond_broadcast(&w->free);
 	pthread_mutex_unlock(&w->lock);
 	e4l_source_close(&me.source);
@@ -537,8 +545,8 @@ static bool make_bufs(struct writing *w, size_t bytes)
 }
 
 /*
- * Uses many threads that fill parts of chunks, because each small file causes a
- * thread to wait.
+ * Runs many threads that fill parts of chunks, because a thread waits whenever
+ * it opens and reads a small file.
  */
 static errcode_t run_parts(struct writing *w, unsigned int threads)
 {
@@ -558,8 +566,8 @@ static errcode_t run_parts(struct writing *w, unsigned int threads)
 }
 
 /*
- * Uses few threads with many chunks each, because larger batches cause fewer
- * reads.
+ * Runs few threads that fill batches of chunks, because larger batches need
+ * fewer reads.
  */
 static errcode_t run_batches(struct writing *w, unsigned int threads)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Extended attributes.  An attribute is stored in the inode if there is space.
- * Otherwise, the attribute is stored in a block; up to 1024 inodes with equal
- * attributes share the block.  If the block has no space for the value, and the
- * filesystem has ea_inode, the value is stored in an EA inode.  Formats:
- * Documentation/filesystems/ext4/attributes.rst in Linux.
+ * Places extended attributes.  If the inode has space, an attribute is stored
+ * in the inode.  If the inode has no space, the attribute is stored in a block
+ * that up to 1024 inodes with equal attributes share.  If the block has no
+ * space for the value, and the filesystem has ea_inode, the value is stored in
+ * an EA inode.  Formats: Documentation/filesystems/ext4/attributes.rst in
+ * Linux.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 #define MAX_REFS	EXT2_EXT_ATTR_REFCOUNT_MAX
 #define END_BYTES	4	/* four zero bytes after the last entry */
-/* index of the prefix "system."; inline content is in "system.data" */
+/* name index of "system."; inline data is in the attribute "system.data" */
 #define DATA_INDEX	7
 
 enum where { IN_INODE, IN_BLOCK, IN_EA_INODE, NOWHERE };
@@ -40,8 +41,8 @@ static unsigned int entry_bytes(unsigned int name_len)
 }
 
 /*
- * Returns the number of bytes for entries and values in the inode.  If the
- * inode has no attribute area, returns 0.
+ * Returns the number of bytes in an inode for attribute entries and values.  If
+ * the inode has no attribute area, returns 0.
  */
 static unsigned int inode_space(const struct e4l_populate *p)
 {
@@ -124,9 +125,8 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 }
 
 /*
- * Returns the error for attributes that do not fit.  With EA inodes, values
- * need no space in the block, so only the number of attributes can be too
- * large.
+ * Returns the error for attributes that do not fit.  With the feature ea_inode,
+ * large values need no space in the block, so only the names can be too large.
  */
 static errcode_t no_room(const struct e4l_populate *p)
 {
@@ -146,7 +146,10 @@ static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 		if (w.where == IN_INODE)
 			x.in_inode = space - w.inode_left;
 		else
-			/* not 0: there is a block, whose number pop_blocks.c assigns later */
+			/*
+			 * pop_blocks.c replaces 1 by the number of the
+			 * attribute block
+			 */
 			x.pblk = 1;
 		if (w.where == IN_EA_INODE)
 			err = add_ea_inode(p, &x, &w);
@@ -176,7 +179,8 @@ errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id)
 		if (err)
 			return err;
 		place = p->xplace_of[set];
-		n = &p->t->nodes.v[id];		/* the array may have moved */
+		/* p->t->nodes.v may have moved */
+		n = &p->t->nodes.v[id];
 	}
 	if (p->xplaces.v[place].pblk)
 		p->xplaces.v[place].refs++;
@@ -196,7 +200,7 @@ unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 
 /* ----------------------------------------------------------------- contents */
 
-/* Positions of the next entry and the next value in an area. */
+/* Pointers to the next entry and the next value in an attribute area. */
 struct area {
 	char *base;		/* origin of value offsets */
 	char *entry;
@@ -224,8 +228,8 @@ static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,
 }
 
 /*
- * Returns the hash of an entry's name and of its value, if the value is stored
- * with the entry.
+ * Returns e_hash of an entry: the hash of the name and, if the value is stored
+ * in the same area, of the value.
  */
 static uint32_t hash_entry(const struct ext2_ext_attr_entry *e,
 			   const char *name, const char *value, uint32_t len)
@@ -281,8 +285,8 @@ static uint32_t put_sorted(const struct e4l_populate *p, struct area *a,
 }
 
 /*
- * Sets the header of a block: hash, reference count, and a checksum seeded with
- * the block number.
+ * Sets the header of an attribute block: hash, reference count, and checksum.
+ * The checksum includes the block number @pblk.
  */
 static void seal_block(const struct e4l_populate *p, uint64_t pblk,
 		       uint32_t hash, uint32_t refs, char *buf)

@@ -113,8 +113,8 @@ static int drop_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 }
 
 /*
- * Frees the blocks that mke2fs allocated to a directory.  The plan allocates
- * other blocks.
+ * Frees the blocks that mke2fs has allocated for the directory @ino, because
+ * the plan allocates new blocks.
  */
 static errcode_t drop_blocks(struct e4l_populate *p, ext2_ino_t ino)
 {
@@ -125,7 +125,9 @@ static errcode_t drop_blocks(struct e4l_populate *p, ext2_ino_t ino)
 	return err == EXT2_ET_INLINE_DATA_CANT_ITERATE ? 0 : err;
 }
 
-/* Adds lost+found to the tree, with its inode number and its size. */
+/*
+ * Adds lost+found to the tree, with the inode number and the size from mke2fs.
+ */
 static errcode_t adopt_lost_found(struct e4l_populate *p, ext2_ino_t ino)
 {
 	struct ext2_inode inode;
@@ -184,8 +186,8 @@ static void no_later_than(uint64_t *time, uint64_t latest)
 
 /*
  * Makes times reproducible.  Access times and status change times depend on
- * copying and reading, so they are replaced by the modification time.  Limits
- * times to the time of the image.
+ * copying and reading, so the modification time replaces these times.  Replaces
+ * times later than p->now by p->now.
  */
 void e4l_pop_clamp_times(struct e4l_populate *p)
 {
@@ -202,7 +204,7 @@ void e4l_pop_clamp_times(struct e4l_populate *p)
 	}
 }
 
-/* Checks that the new filesystem can represent the tree. */
+/* Checks that the new filesystem can store all files of the tree. */
 errcode_t e4l_pop_check_tree(struct e4l_populate *p)
 {
 	struct ext2_super_block *sb = p->fs->super;
@@ -234,7 +236,7 @@ errcode_t e4l_pop_check_tree(struct e4l_populate *p)
 	return 0;
 }
 
-/* Counts a file whose times do not fit into the inode. */
+/* Adds the file @n to the statistics if a time does not fit into the inode. */
 static void count_times(struct e4l_populate *p, const struct node *n)
 {
 	const uint64_t times[] = { n->mtime, n->atime, n->ctime };
@@ -340,8 +342,8 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 	err = e4l_pop_write(p);
 	if (!err) {
 		/*
-		 * inodes were written directly: libext2fs may have old versions
-		 * in its cache
+		 * the inodes were written without libext2fs, so the inode cache
+		 * of libext2fs may be out of date
 		 */
 		if (p->fs->icache)
 			ext2fs_free_inode_cache(p->fs->icache);

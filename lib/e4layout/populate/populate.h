@@ -23,16 +23,18 @@
 #include "e4layout/format/quota.h"
 #include "tree.h"
 
-/* The content of a range of blocks in the image. */
+/* Kind of content in the blocks of an item, with the meaning of item.ref. */
 enum item_kind {
-	ITEM_FILE,		/* ref: node of a file with one run of blocks */
-	ITEM_SEG,		/* ref: index of a struct seg */
+	/* ref: node of a file whose content is one run */
+	ITEM_FILE,
+	ITEM_SEG,		/* ref: index in e4l_populate.segs */
 	ITEM_DIR,		/* ref: node of the directory */
 	ITEM_SYMLINK,		/* ref: node of the symbolic link */
-	ITEM_TREE,		/* ref: map whose extent tree has the blocks */
-	ITEM_XATTR,		/* ref: index of an xplace */
+	/* ref: index of the map to which the extent tree belongs */
+	ITEM_TREE,
+	ITEM_XATTR,		/* ref: index in e4l_populate.xplaces */
 	ITEM_BLOB,		/* ref: node with NODE_BLOB */
-	ITEM_ITABLE,		/* ref: number of the group */
+	ITEM_ITABLE,		/* inode table; ref: group number */
 };
 
 struct item {
@@ -42,13 +44,14 @@ struct item {
 	uint32_t ref;
 };
 
-/* Content that is not in a source: values of attributes, and quota files. */
+/* Content that no source has: the value of an EA inode, or a quota file. */
 struct blob {
 	const char *bytes;
-	char *owned;		/* to be freed, or NULL */
+	/* allocated content; NULL: @bytes is not to be freed */
+	char *owned;
 };
 
-/* The location of an attribute set, for up to 1024 inodes with the set. */
+/* The location of a set of extended attributes, shared by up to 1024 inodes. */
 struct xplace {
 	uint32_t set;
 	uint32_t refs;
@@ -57,18 +60,18 @@ struct xplace {
 	uint32_t ea_node;	/* node of the first EA inode */
 	uint32_t ea_inodes;
 	uint64_t ea_blocks;	/* blocks of EA inodes that count for quota */
-	/* bytes used in the inode, without the magic number */
+	/* bytes for attributes in the inode, without the magic number */
 	uint16_t in_inode;
 };
 
-/* A free extent of the filesystem before the population. */
+/* A free extent of the new filesystem, as mke2fs has left it. */
 struct free_run {
-	/* the blocks that are still free, at the end of the extent */
+	/* blocks that the plan has not used yet, at the end of the extent */
 	uint64_t pblk, len;
 	uint64_t start;		/* first block of the extent */
 };
 
-/* The shape of a directory that is written in several parts. */
+/* The shape of a large directory: see KEPT_BLOCKS in pop_dir.c. */
 struct kept_shape {
 	uint32_t node;
 	struct e4l_dir_shape shape;
@@ -85,40 +88,52 @@ struct e4l_populate {
 	uint32_t isize;
 	uint16_t extra_isize;
 	bool csum, filetype;
-	uint64_t now;			/* packed time */
+	/* time of the image, see e4l_pack_time() */
+	uint64_t now;
 	uint32_t lost_found;		/* node of lost+found; 0: none */
 	uint32_t lost_found_blocks;
 
-	uint32_t *order; /* nodes of the children of all directories */
+	uint32_t *order; /* children of all directories, as nodes */
 	VEC(uint32_t) dirs;	/* nodes of directories, parents first */
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
-	uint32_t *by_ino;		/* node of each inode */
+	uint32_t *by_ino;		/* [inode number]: node, or 0 */
 	ext2_ino_t max_ino;
-	uint8_t *old; /* [inode number]: allocated before the plan */
+	uint8_t *old; /* [inode number]: inode was allocated by mke2fs */
 	ext2_ino_t max_old;
 	uint32_t first_hidden;		/* first node without a name */
-	/* first map and first extra that the plan added */
+	/*
+	 * index of the first map and of the first extra that the plan has added
+	 */
 	size_t first_map, first_extra;
 
 	VEC(struct item) items;
 	VEC(struct seg) segs;
 	VEC(struct xplace) xplaces;
-	/* [set]: xplace for the next inodes with this set */
+	/* [set]: index in @xplaces for more inodes with this set */
 	uint32_t *xplace_of;
 	VEC(struct blob) blobs;
 
 	VEC(struct free_run) runs;
-	/* binary tree over @runs: maximum length below each node */
+	/*
+	 * binary tree over @runs, as an array: largest len of the runs below
+	 * each node
+	 */
 	uint64_t *longest;
 	uint32_t leaves;		/* number of leaves in @longest */
-	/* numbers of blocks: allocated so far, and needed by the items */
+	/*
+	 * number of blocks allocated so far, and number of blocks that all
+	 * items need
+	 */
 	uint64_t taken, wanted;
 	uint64_t wanted_inodes;
 
 	struct e4l_populate_stats stats;
 };
 
-/* Whether the node represents its inode: false for each additional name. */
+/*
+ * Whether the node represents its inode.  Exactly one node represents each
+ * inode.
+ */
 static inline bool stands(const struct node *n)
 {
 	return !(n->flags & NODE_ALIAS);
@@ -136,12 +151,15 @@ void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 		    const struct e4l_populate_options *o);
 /* Makes times reproducible, as e4l_populate_options.clamp_times requests. */
 void e4l_pop_clamp_times(struct e4l_populate *p);
-/* Checks that the filesystem can represent the tree. */
+/* Checks that the filesystem can store all files of the tree. */
 errcode_t e4l_pop_check_tree(struct e4l_populate *p);
-/* Counts files whose times do not fit into the inode. */
+/* Counts the files with times that do not fit into the inode. */
 void e4l_pop_count_times(struct e4l_populate *p);
 
-/* pop_plan.c: makes the plan; changes the bitmaps of p->fs in memory. */
+/*
+ * Defined in pop_plan.c.  Makes the plan.  Changes the bitmaps of p->fs, but
+ * only in memory.
+ */
 errcode_t e4l_pop_plan(struct e4l_populate *p);
 /*
  * Sorts the children of all directories into p->order, lists the directories in
@@ -152,19 +170,19 @@ errcode_t e4l_pop_order(struct e4l_populate *p);
 /* Defined in pop_blocks.c. */
 errcode_t e4l_pop_load_free(struct e4l_populate *p);
 /*
- * Takes @len blocks, rounded up to clusters, from the first free extent that is
- * large enough.  If none is large enough, takes the largest free extent.  Sets
- * *@pblk to the first block.  Returns the number of blocks taken; 0 if no block
- * is free.
+ * Allocates @len blocks, rounded up to clusters, in the first free extent that
+ * is large enough.  If no free extent is large enough, allocates the largest
+ * free extent.  Sets *@pblk to the first block.  Returns the number of
+ * allocated blocks, or 0 if no block is free.
  */
 uint64_t e4l_pop_take(struct e4l_populate *p, uint64_t len, uint64_t *pblk);
 /*
- * Converts the stretches of @id's content into runs of blocks that have no
- * physical blocks yet.
+ * Converts the stretches of the content of node @id into runs in p->segs.  The
+ * runs have no physical blocks yet.
  */
 errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
-/* Assigns blocks to the blob @id. */
+/* Assigns blocks to the content of the node @id, which has NODE_BLOB. */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 
@@ -177,50 +195,57 @@ errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 			   uint32_t len, char *buf);
 /*
  * Stores a directory's entries in the @bytes bytes at @buf, which are part of
- * an inode.  If @buf is NULL, only tests whether the entries fit.  If the
- * entries do not fit, returns false.
+ * an inode.  If @buf is NULL, stores nothing.  If the entries do not fit,
+ * returns false.
  */
 bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 			unsigned int bytes);
 
 /* Defined in pop_inode.c. */
-/* Returns the number of extents that the @n runs @seg need. */
+/* Returns the number of extents that can map the @n runs @seg. */
 uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n);
-/* Builds the extent tree of @map: the root, and map->n_tree blocks. */
+/*
+ * Builds the extent tree of @map: the root for i_block in @root, and
+ * map->n_tree blocks in @blocks.
+ */
 errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 			    char *root, char *blocks);
 /* Returns the number of 512-byte sectors for i_blocks of @n. */
 uint64_t e4l_pop_inode_sectors(const struct e4l_populate *p,
 			       const struct node *n);
 /*
- * Writes the inode of @id to @buf, which must have isize zero bytes.  @content:
- * content of a file with inline data.
+ * Writes the inode of node @id to @buf, which must have p->isize zero bytes.
+ * @content is the content of a file with inline data.
  */
 errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 			     const char *content, char *buf);
 
 /* Defined in pop_xattr.c. */
-/* Decides the location of @id's attributes; may add nodes of EA inodes. */
+/*
+ * Decides where the attributes of node @id are stored.  Can add nodes for EA
+ * inodes, which can move the array of nodes.
+ */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
 /*
- * Returns the number of bytes for inline data in the inode after i_block, plus
- * 1.  If not even an empty entry for inline data fits, returns 0.
+ * Returns one more than the number of bytes for inline data in the attribute
+ * area of the inode.  If the attribute "system.data" does not fit even without
+ * data, returns 0.
  */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);
 errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
 				   char *buf);
 /*
- * Fills @area, the attribute area of @n's inode.  @data: inline data after the
- * first 60 bytes.
+ * Fills @area, the attribute area of @n's inode.  @data is the inline data
+ * without the first 60 bytes.
  */
 void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 			char *area, unsigned int area_bytes,
 			const char *data, size_t data_len);
 
 /*
- * In pop_quota.c.  If the filesystem has quota files, fills them with the usage
- * of the planned image.
+ * Defined in pop_quota.c.  If the filesystem has quota files, fills the quota
+ * files with the usage of the planned image.
  */
 errcode_t e4l_pop_quota(struct e4l_populate *p);
 

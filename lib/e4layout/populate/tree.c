@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tree from which an image is made: nodes and names. */
+/* Manages the nodes and names of the tree that describes a future image. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -249,8 +249,8 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 }
 
 /*
- * Removes @n from its link group: @n becomes the only name of an inode of its
- * own.
+ * Removes @n from the link group of @n.  Then, @n is the only name of a new
+ * inode.
  */
 static void leave_group(struct e4l_tree *t, struct node *n)
 {
@@ -297,8 +297,8 @@ void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
 }
 
 /*
- * One pass is sufficient, because the node of a directory precedes the nodes of
- * its entries.
+ * One pass over the nodes is sufficient, because the node of a directory
+ * precedes the nodes of the directory's entries.
  */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 {
@@ -331,8 +331,8 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 }
 
 /*
- * Stores the path of @id in its source, so that the path does not depend on the
- * name of the node.
+ * Stores the source path of node @id in the arena, so that later changes of the
+ * node's name do not affect the source path.
  */
 static errcode_t keep_path(struct e4l_tree *t, uint32_t id)
 {
@@ -521,7 +521,10 @@ static uint64_t name_key(uint32_t parent, const char *name, size_t len)
 	return e4l_tree_hash(name, len, parent * 0x9e3779b97f4a7c15ULL);
 }
 
-/* Adds the nodes from index t->named on to the hash table t->name_table. */
+/*
+ * Adds the nodes with an index of at least t->named to the hash table
+ * t->name_table.
+ */
 static errcode_t index_names(struct e4l_tree *t)
 {
 	size_t at, mask = t->name_mask;
@@ -703,7 +706,7 @@ errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 		t->where[0] = 0;
 	else if (!e4l_tree_path(t, node, t->where, sizeof(t->where)))
 		strcpy(t->where, "(a path of more than 4095 bytes)");
-	/* paths of entries in the root do not begin with "." */
+	/* the path of an entry in the root is "NAME", not "./NAME" */
 	len = node == E4L_TREE_ROOT && name ? 0 : strlen(t->where);
 	if (name)
 		snprintf(t->where + len, sizeof(t->where) - len, "%s%.*s",
@@ -793,7 +796,7 @@ void e4l_tree_free(struct e4l_tree *t)
 	free(t);
 }
 
-/* Reserves index 0 of each array, which means "none". */
+/* Reserves index 0 of each array, because index 0 means "none". */
 static errcode_t reserve_zero(struct e4l_tree *t)
 {
 	if (vec_room(&t->nodes, 2) || vec_room(&t->sources, 1) || vec_room(&t->names, 1) ||

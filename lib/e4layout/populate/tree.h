@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tree: the content of a future image, in memory, in a compact form.  Nodes are
- * identified by their index; 1 is the root, 0 means no node.  The arena is an
- * array of all names and other strings; the nodes refer to it by offset.
+ * tree: the content of a future image, in memory, in a compact form.  The
+ * number of a node is its index in e4l_tree.nodes; 1 is the root, and 0 means
+ * no node.  The arena is an array with all names and other strings.  Nodes
+ * refer to a string by the byte offset in the arena.
  */
 #ifndef E4L_TREE_H
 #define E4L_TREE_H
@@ -17,7 +18,8 @@
 
 /* flags of struct node */
 #define NODE_GROUPED	0x01	/* @child is the index of a struct link_group */
-#define NODE_ALIAS	0x02	/* not the owner of its link group */
+/* another node is the owner of the link group */
+#define NODE_ALIAS	0x02
 #define NODE_INLINE	0x04	/* the content is stored in the inode */
 #define NODE_INDEXED	0x08	/* the directory gets an htree */
 #define NODE_BLOB	0x10	/* the content is a struct blob */
@@ -28,7 +30,7 @@
 
 #define PRIORITY_NONE	INT16_MIN
 
-/* Flags that describe a file, and not how it is stored. */
+/* Inode flags that describe a file, not the storage of its content. */
 #define KEPT_FLAGS (EXT2_SYNC_FL | EXT2_IMMUTABLE_FL | EXT2_APPEND_FL |	\
 		    EXT2_NODUMP_FL | EXT2_NOATIME_FL | EXT3_JOURNAL_DATA_FL | \
 		    EXT2_NOTAIL_FL | EXT2_DIRSYNC_FL | EXT2_TOPDIR_FL |	\
@@ -40,44 +42,47 @@ struct node {
 	uint64_t mtime, atime, ctime;	/* see e4l_pack_time() */
 	/*
 	 * Depends on the type of the node:
-	 *  - regular file: position in the source's data; if the source is a
-	 *    directory, path in the arena, or 0 for the node's own path; with
-	 *    NODE_BLOB, index of the blob;
-	 *  - symbolic link: target in the arena;
+	 *  - regular file: byte offset in the source's data; if the source is a
+	 *    directory: path in the arena, or 0 for the node's own path; with
+	 *    NODE_BLOB: index of the blob;
+	 *  - symbolic link: offset of the target in the arena;
 	 *  - device: device number.
 	 */
 	uint64_t pos;
-	uint64_t pblk;	/* first block of the content, if that is one run */
+	uint64_t pblk;	/* first block, if the content is one run */
 	uint32_t name;		/* offset of the name in the arena */
 	uint32_t parent;
-	/* directory: index of its first child in order[]; others: link group */
+	/*
+	 * directory: index of the first child in order[]; other types: index of
+	 * a link group
+	 */
 	uint32_t child;
 	uint32_t n_child;
 	union {
-		uint32_t hash;	/* hash of the name, after planning */
-		uint32_t layer;	/* layer of the name, before planning */
+		uint32_t hash;	/* after planning: hash of the name */
+		uint32_t layer;	/* before planning: layer of the name */
 	};
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
-	/* index of the attribute set or xplace: see NODE_PLACED */
+	/* index of a set of attributes or, with NODE_PLACED, of an xplace */
 	uint32_t xattr;
 	uint32_t map; /* index of a struct map; 0: the content is one run */
 	uint32_t extra;		/* index of a struct extra; 0: none */
 	uint16_t mode;
 	int16_t priority;
-	uint16_t source;	/* source of the content */
+	uint16_t source;	/* index in e4l_tree.sources */
 	uint8_t name_len;
 	uint8_t flags;
 };
 
-/* Attributes that only ext4 sources have. */
+/* Inode fields that only ext4 sources have. */
 struct extra {
 	uint64_t crtime;
 	uint32_t flags, generation, projid;
 };
 
-/* A run of a file's blocks in the image. */
+/* Contiguous blocks of a file in the image. */
 struct seg {
 	uint64_t pblk;
 	uint32_t lblk, len;
@@ -93,7 +98,7 @@ struct map {
 	uint32_t stretch, n_stretch;
 	uint32_t seg, n_seg;
 	uint64_t tree_pblk;	/* n_tree tree blocks, one cluster apart */
-	uint64_t clusters;	/* clusters of the content */
+	uint64_t clusters;	/* number of clusters of the content */
 	uint32_t n_tree;
 	uint32_t node;
 };
@@ -110,20 +115,21 @@ struct source {
 	int fd;			/* directory, or file with the data; -1: none */
 	bool by_path;	/* the source is a directory; the tree owns fd */
 	uint32_t depth;		/* depth of the layer's directory in the tree */
-	uint32_t name;		/* name in messages, in the arena; 0: none */
+	/* name for messages, as an offset in the arena; 0: no name */
+	uint32_t name;
 };
 
 /*
  * A set of extended attributes, which inodes may share: see e4l_tree_intern().
  */
 struct xset {
-	size_t at, len; /* position and length of the records in xbytes */
+	size_t at, len; /* offset and length of the records in xbytes */
 	uint64_t hash;
 };
 
 /*
- * An attribute in a set.  The name and the value follow in xbytes.  Sets are
- * compared as bytes, so the structure must not have padding.
+ * An attribute in a set.  The name and the value follow the record in xbytes.
+ * Sets are compared as bytes, so the structure must not have padding.
  */
 struct xrecord {
 	uint32_t value_len;
@@ -146,18 +152,19 @@ struct e4l_tree {
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
 	/*
-	 * Hash table with @set_mask + 1 elements: indexes in @sets; 0: empty.
+	 * Hash table of the sets, with @set_mask + 1 slots: index in @sets; 0:
+	 * the slot is empty.
 	 */
 	uint32_t *set_table;
 	size_t set_mask;
 	/*
-	 * Hash table with @name_mask + 1 elements: indexes in @nodes of the
-	 * first @named nodes, by parent and name; 0: empty.
+	 * Hash table by parent and name of the first @named nodes, with
+	 * @name_mask + 1 slots: index in @nodes; 0: the slot is empty.
 	 */
 	uint32_t *name_table;
 	size_t name_mask, named;
 	bool has_removed;
-	/* one per layer, the current layer's last */
+	/* one source for each layer; the last source is the current layer's */
 	VEC(struct source) sources;
 	uint32_t base; /* node of the current layer's directory */
 	struct node missing; /* template for directories that a layer lacks */
@@ -165,11 +172,11 @@ struct e4l_tree {
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
-	/* name of the last failure's source, in the arena */
+	/* name of the last failure's source, as an offset in the arena */
 	uint32_t where_name;
 };
 
-/* Reserves @more elements of @size bytes; keeps the existing elements. */
+/* Makes space for @more additional elements of @size bytes in @vec. */
 errcode_t e4l_vec_grow(void *vec, size_t size, size_t more);
 #define vec_room(vec, more) e4l_vec_grow((vec), sizeof(*(vec)->v), (more))
 
@@ -187,8 +194,8 @@ int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);
 
 /*
- * Finds or adds the set of @n attributes.  Sets *@set to the index of the set,
- * or to 0 if there are no attributes.
+ * Finds the set of the @n attributes @attrs in the tree, or adds a new set.
+ * Sets *@set to the index of the set, or to 0 if there are no attributes.
  */
 errcode_t e4l_tree_intern(struct e4l_tree *t,
 			  const struct e4l_tree_xattr *attrs,
@@ -198,21 +205,24 @@ errcode_t e4l_tree_intern(struct e4l_tree *t,
 bool e4l_tree_stores_xattr(const char *name);
 
 /*
- * Returns the text that precedes the names of records with @index; for an ACL,
- * the whole name.
+ * Returns the prefix of attribute names with the name index @index, such as
+ * "user.".  For the index of an ACL, returns the whole name.
  */
 const char *e4l_tree_xattr_prefix(uint8_t index);
 
-/* Enlarges the hash table of sets. */
+/* Doubles the number of slots in the hash table of sets. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);
 
-/* Reads the record at @at in xbytes.  Returns the position after the record. */
+/*
+ * Reads the record at offset @at in xbytes.  Returns the offset of the next
+ * record.
+ */
 size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 		       const char **name, const char **value);
 
 /*
- * Appends bytes to the arena, with a terminating zero, and sets *@at to their
- * position.
+ * Appends the @len bytes @bytes and a NUL to the arena, and sets *@at to the
+ * offset of the first byte.
  */
 errcode_t e4l_tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
 			uint32_t *at);
@@ -254,14 +264,15 @@ char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
 char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
 
 /*
- * Opens the directory @path below @root; @path may be longer than PATH_MAX, and
- * is modified.  On failure, returns -1 and sets errno.
+ * Opens the directory @path below the directory @root.  @path may be longer
+ * than PATH_MAX.  The call changes @path.  On failure, returns -1 and sets
+ * errno.
  */
 int e4l_tree_open_dir(int root, char *path, int flags);
 
 /*
- * Deletes removed nodes and all nodes below them; renumbers the remaining
- * nodes.
+ * Deletes all nodes with NODE_REMOVED and all nodes below a node with
+ * NODE_REMOVED.  Renumbers the remaining nodes.
  */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 
@@ -280,7 +291,8 @@ errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 void e4l_tree_share_changes(struct e4l_tree *t);
 
 /*
- * Copies changed members like e4l_tree_share_changes(), for the name @id only.
+ * Copies the changed members of the inode of node @id from @changed to @id
+ * only, not to other names of the inode.
  */
 void e4l_tree_share_change(struct e4l_tree *t, uint32_t id);
 
@@ -291,7 +303,7 @@ void e4l_tree_share_change(struct e4l_tree *t, uint32_t id);
 errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 			const char *name, size_t name_len);
 
-/* Whether all content is read by path. */
+/* Whether the sources of all files are directories. */
 bool e4l_tree_is_by_path(const struct e4l_tree *t);
 
 static inline struct source *tree_source(const struct e4l_tree *t)
@@ -305,13 +317,13 @@ static inline uint32_t tree_layer(const struct e4l_tree *t)
 	return t->sources.n - 1;
 }
 
-/* Whether the tree may have names of an earlier layer. */
+/* Whether the tree has more than one layer. */
 static inline bool tree_is_merged(const struct e4l_tree *t)
 {
 	return tree_layer(t) > 0;
 }
 
-/* Returns the node that represents @node's inode. */
+/* Returns the node that represents the inode of the node @node. */
 static inline uint32_t tree_owner(const struct e4l_tree *t, uint32_t node)
 {
 	const struct node *n = &t->nodes.v[node];

@@ -26,19 +26,19 @@
 			   E4L_DIR_OVERLAID)
 #define LIST_BYTES	65536	/* XATTR_LIST_MAX and XATTR_SIZE_MAX in Linux */
 /*
- * The kernel allocates a buffer of the requested size; a small size is
- * sufficient for nearly all values.
+ * For getxattr(2), the kernel allocates a buffer of the requested size.  A
+ * small size is faster, and is sufficient for nearly all values.
  */
 #define SHORT_BYTES	1024
 
 /*
- * An inode of the source with several names, and the node of the name that was
- * found first.
+ * An inode of the source with several names, and the node of the first name
+ * that was found.
  */
 struct known {
 	dev_t dev;
 	ino_t ino;
-	uint32_t node;		/* 0: empty slot */
+	uint32_t node;		/* 0: the slot is empty */
 };
 
 struct walk {
@@ -48,7 +48,8 @@ struct walk {
 	pthread_mutex_t lock;	/* protects all members below, and the tree */
 	pthread_cond_t more;
 	VEC(uint32_t) todo;	/* directories to read */
-	unsigned int busy;	/* threads that may add directories to @todo */
+	/* number of threads that may add directories to @todo */
+	unsigned int busy;
 	errcode_t err;
 	bool merges; /* the tree may already have entries of earlier layers */
 	struct known *known;
@@ -111,8 +112,8 @@ static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 		return errno;
 	me->stretches.n = 0;
 	/*
-	 * allocate even if there is no data: NULL would mean a file without
-	 * holes
+	 * allocate the array even if the file has no data, because a NULL array
+	 * means a file without holes
 	 */
 	err = vec_room(&me->stretches, 1);
 	while (!err && hole < size) {
@@ -150,7 +151,7 @@ static errcode_t read_value(struct walker *me, const char *name,
 	if (len < 0 && errno == ERANGE)
 		len = lgetxattr(name, attr, me->values.v + me->values.n,
 				LIST_BYTES);
-	/* the attribute was removed between the two calls */
+	/* the attribute was removed after the names were listed */
 	if (len < 0 && errno == ENODATA)
 		return 0;
 	if (len < 0) {
@@ -163,8 +164,8 @@ static errcode_t read_value(struct walker *me, const char *name,
 	*x = (struct e4l_tree_xattr) {
 		.name = attr, .size = len,
 		/*
-		 * an offset: read_xattrs() makes it a pointer when all values
-		 * are read
+		 * an offset in me->values; read_xattrs() replaces the offset by
+		 * a pointer, because me->values can still move
 		 */
 		.value = (void *)me->values.n,
 	};
@@ -173,8 +174,8 @@ static errcode_t read_value(struct walker *me, const char *name,
 }
 
 /*
- * Reads the attributes of @name that the image can store.  Skips other
- * attributes, because reading them may fail.
+ * Reads the attributes of @name that the image can store.  Does not read other
+ * attributes, because reading may fail.
  */
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
@@ -244,8 +245,8 @@ static errcode_t describe(struct walker *me, const char *name,
 }
 
 /*
- * Adds @name to the directory @dir.  If the walk merges layers, replaces an
- * existing entry with the name.
+ * Adds @name to the directory @dir.  If an earlier layer has an entry with the
+ * same path, replaces the entry.
  */
 static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
 			  size_t len, const struct e4l_entry *e, uint32_t *id)
@@ -267,9 +268,9 @@ static errcode_t link_name(struct walk *w, uint32_t dir, const char *name,
 }
 
 /*
- * Adds the entry @name to the directory @dir.  The caller holds the lock.
- * @enters: if the entry is a directory, the content of the directory will also
- * be added.
+ * Adds the entry @name to the directory @dir.  The caller holds the lock.  If
+ * @enters is true and the entry is a directory, adds the directory to the
+ * directories to read.
  */
 static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 			    const struct stat *st, const struct e4l_entry *e,
@@ -303,8 +304,8 @@ static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 }
 
 /*
- * Reports that @name in @dir, or the content of the directory @name, is
- * omitted.
+ * Reports that @name in the directory @dir is skipped, or that the directory
+ * @name is not entered.
  */
 static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
 			   errcode_t why)
@@ -357,7 +358,7 @@ static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 	bool enters;
 	errcode_t err;
 
-	/* another process may have removed the file */
+	/* ignore files that another process has removed */
 	if (e4l_fstatat(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, &st, &stx))
 		return errno == ENOENT ? 0 : errno;
 	if (is_excluded(me->w, name, &st))
@@ -420,9 +421,9 @@ static errcode_t list(struct walker *me, int fd)
 }
 
 /*
- * Whether the kernel lacks the key of an encrypted directory, so that it
- * returns encoded names.  Returns false for version 1 policies: their keys may
- * be in a process keyring, which the kernel does not report.
+ * Whether the kernel returns encoded names of an encrypted directory, because
+ * the kernel lacks the key.  Returns false for version 1 policies, because the
+ * kernel does not report keys in a process keyring.
  */
 static bool is_locked(int fd)
 {

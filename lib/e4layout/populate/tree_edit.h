@@ -9,11 +9,12 @@
  * Adds the entry @name.  If @parent already has an entry @name, replaces the
  * old entry:
  *
- * - If the old and the new entry are directories, entries below the directory
- *   stay.
+ * - If the old and the new entry are directories, the entries of the old
+ *   directory stay.
  * - If neither the old nor the new entry is a directory, only @name changes;
  *   other names of the old file stay.
- * - Otherwise, removes the old entry as e4l_tree_remove() does.
+ * - If only one of the two entries is a directory, removes the old entry as
+ *   e4l_tree_remove() does.
  */
 errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
@@ -26,8 +27,8 @@ errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path,
 			     uint32_t *id);
 
 /*
- * Removes a name and all entries below the name; the root cannot be removed.
- * Other names of the file stay.  Planning renumbers the remaining entries.
+ * Removes the entry @id and all entries below @id.  The root cannot be removed.
+ * Other names of the same file stay.  Planning renumbers the remaining entries.
  */
 void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
 
@@ -42,25 +43,25 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 
 
 /*
- * Whether the attribute @name belongs to the filesystem or the kernel and must
- * not be copied: XFS's copies of ACLs, or an EVM checksum, which is valid for
- * one inode only.
+ * Whether the attribute @name must not be copied, because the attribute belongs
+ * to the filesystem or the kernel.  Examples are XFS's copies of ACLs, and an
+ * EVM checksum, which is valid for one inode only.
  */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size);
 
 
 /*
- * Fills in *@entry: mode, owner, size, modification time, and the target of a
- * symbolic link or the number of a device.  Pointers are valid until the tree
- * changes.
+ * Sets the mode, owner, size and modification time in *@entry.  For a symbolic
+ * link, also sets the target; for a device, the device number.  Pointers are
+ * valid until the tree changes.
  */
 errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
 		       struct e4l_entry *entry);
 
 /*
- * e4l_tree_set_owner() changes the owner and group, and e4l_tree_set_mtime()
- * the modification time, of an entry and of all its other names.  Errors:
- * ENOMEM.
+ * e4l_tree_set_owner() changes the owner and the group of an entry.
+ * e4l_tree_set_mtime() changes the modification time.  All names of a
+ * hard-linked file change.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			     uint32_t gid);
@@ -68,22 +69,23 @@ errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_time *mtime);
 
 /*
- * Changes an entry's permissions (07777) and its ACL, like chmod(2).  After an
- * error (ENOMEM) the entry is unchanged.
+ * Changes the permissions (07777) and the ACL of an entry, like chmod(2).
+ * After an error (ENOMEM) the entry is unchanged.
  */
 errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
 
 /*
- * Sets an extended attribute of an entry and of all its other names.  If the
- * value is empty, removes the attribute.  Errors: the errors of e4l_tree_add()
- * for attributes.
+ * Sets an extended attribute of an entry and of all other names of the file.
+ * If the value is empty, removes the attribute.  Errors: the errors of
+ * e4l_tree_add() for attributes.
  */
 errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x);
 
 /*
- * Adds EXT4_*_FL flags to an entry and all its other names.  If the entry has
- * no creation time, sets the creation time to @crtime.  Errors: ENOMEM.
+ * Sets the EXT4_*_FL flags @flags for an entry and all other names of the file.
+ * If the entry has no creation time, sets the creation time to @crtime.
+ * Errors: ENOMEM.
  */
 errcode_t e4l_tree_add_flags(struct e4l_tree *t, uint32_t id, uint32_t flags,
 			     const struct e4l_time *crtime);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Loads a tree from another ext4 filesystem, including attributes that only
- * ext4 has.  Does not read the content of files: the nodes have the position of
- * the content on the device.
+ * ext4 has.  Does not read the content of files; the nodes store where the
+ * content is on the device.
  */
 #include "config.h"
 #include <errno.h>
@@ -26,15 +26,15 @@ struct load {
 	ext2_filsys fs;
 	unsigned int flags;
 	uint64_t offset_bytes;
-	struct ext2_inode_large *inode;	/* s_inode_size bytes long */
+	struct ext2_inode_large *inode;	/* buffer of s_inode_size bytes */
 	uint32_t dir;			/* node of the current directory */
 	errcode_t err;
 	VEC(struct todo) todo;
 	uint32_t *known;		/* [inode number]: node, or 0 */
 	const struct e4l_load_damage *damage;
 	/*
-	 * All blocks of the inodes in damage->sharing, or NULL without @damage.
-	 * A file with one of these blocks counts as damaged.
+	 * All blocks of the inodes in damage->sharing.  A file that uses a
+	 * block in @shared counts as damaged.  NULL if @damage is NULL.
 	 */
 	ext2fs_block_bitmap shared;
 	bool noting_shared;
@@ -127,8 +127,8 @@ static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 }
 
 /*
- * Lists the stretches of inline data.  Linux returns zeroes between the end of
- * the inline data and the end of the file.
+ * Lists the stretches of inline data.  Bytes between the end of the inline data
+ * and the end of the file are a hole, because Linux returns zeroes.
  */
 static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 {
@@ -182,8 +182,8 @@ static errcode_t list_content(struct load *l, ext2_ino_t ino,
 	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
 	      list_inline(l, ino, e->size) : list_blocks(l, ino);
 	/*
-	 * Bytes beyond the end of the file are not content, except with
-	 * fs-verity.
+	 * Drop the bytes beyond the end of the file, which are content only in
+	 * files with fs-verity.
 	 */
 	for (i = 0; i < l->stretches.n && !err; i++) {
 		struct e4l_stretch *x = &l->stretches.v[i];
@@ -327,8 +327,8 @@ static errcode_t read_inode(struct load *l, ext2_ino_t ino)
 }
 
 /*
- * Whether a directory entry may refer to the inode: it is in use, has a valid
- * type, and is not an EA inode.
+ * Whether a directory entry may refer to the inode @i.  The inode must be in
+ * use, have a valid type, and not be an EA inode.
  */
 static bool is_file(const struct ext2_inode_large *i)
 {
@@ -339,7 +339,7 @@ static bool is_file(const struct ext2_inode_large *i)
 		S_ISSOCK(i->i_mode));
 }
 
-/* Reads the inode @ino into l->inode, and fills in @e from it. */
+/* Reads the inode @ino into l->inode, and fills in @e from the inode. */
 static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 {
 	struct ext2_inode_large *i = l->inode;
@@ -347,7 +347,10 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 
 	if (!err && !is_file(i))
 		err = E4L_ET_DANGLING;
-	/* check this first: encrypted content causes other errors */
+	/*
+	 * check for encryption first, because encrypted content causes other
+	 * errors
+	 */
 	if (!err && i->i_flags & EXT4_ENCRYPT_FL)
 		err = E4L_ET_ENCRYPTED;
 	if (!err && l->fs->super->s_creator_os == EXT2_OS_HURD &&
@@ -378,7 +381,7 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 	return err;
 }
 
-/* Checks an entry before its inode is read. */
+/* Checks a directory entry before the inode of the entry is read. */
 static errcode_t check_entry(struct load *l, ext2_ino_t ino, const char *name,
 			     size_t len)
 {
@@ -428,7 +431,8 @@ static errcode_t add(struct load *l, ext2_ino_t ino, const char *name,
 
 struct names {
 	struct load *l;
-	VEC(char) bytes;	/* records of inode, name length and name */
+	/* for each entry: inode number, length of the name, name */
+	VEC(char) bytes;
 	errcode_t err;
 };
 
@@ -439,8 +443,8 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	uint8_t len = ext2fs_dirent_name_len(d);
 
 	/*
-	 * in an inline directory, libext2fs does not treat ".." as the second
-	 * entry
+	 * compare names, because libext2fs does not pass ".." of an inline
+	 * directory as the second entry
 	 */
 	if (len && len <= 2 && !memcmp(d->name, "..", len))
 		return 0;
@@ -457,9 +461,9 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 }
 
 /*
- * Decides whether to continue after @err, whose detail is set.  If damaged
- * entries may be omitted and @err concerns only the current entry, reports the
- * omission and returns 0; otherwise, returns @err.
+ * Decides whether to continue after @err.  If damaged entries may be skipped
+ * and @err concerns only the current entry, reports the skipped entry and
+ * returns 0.  In all other cases, returns @err.
  */
 static errcode_t leave_out(const struct load *l, errcode_t err)
 {
@@ -471,8 +475,8 @@ static errcode_t leave_out(const struct load *l, errcode_t err)
 }
 
 /*
- * Loads the entries of a directory.  Lists all names before the first inode is
- * read.
+ * Loads the entries of a directory.  First lists all names, then reads the
+ * inodes.
  */
 static errcode_t load_dir(struct load *l, struct todo dir)
 {
@@ -534,7 +538,8 @@ static errcode_t note_shared(struct load *l)
 			l->damage->sharing, at, last, &ino); at = ino + 1)
 		if (!read_inode(l, ino) &&
 		    inode_has_map(l->fs, (struct ext2_inode *)l->inode))
-			list_blocks(l, ino);	/* ignore errors */
+			/* a file with a damaged map is skipped later */
+			list_blocks(l, ino);
 	l->noting_shared = false;
 	return err;
 }
@@ -554,8 +559,8 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/*
-	 * libext2fs reads attributes only if the feature xattr is set; Linux
-	 * always reads them
+	 * libext2fs reads extended attributes only if the feature ext_attr is
+	 * set, but Linux always reads extended attributes
 	 */
 	ext2fs_set_feature_xattr(e->fs->super);
 	l.known = e4l_array_zalloc(e->fs->super->s_inodes_count + 1ULL,

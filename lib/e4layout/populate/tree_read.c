@@ -28,7 +28,10 @@ errcode_t e4l_tree_read(struct e4l_tree *t, uint32_t id, uint64_t at,
 	if (!e4l_tree_has(t, id) || !S_ISREG(t->nodes.v[id].mode))
 		return E4L_ET_BAD_ARGUMENT;
 	e4l_tree_share_change(t, id);
-	/* before planning, a file with a map without stretches is one hole */
+	/*
+	 * before planning, a map without stretches means that the file is a
+	 * hole
+	 */
 	map = t->nodes.v[id].map;
 	if (map && !t->maps.v[map].n_stretch) {
 		memset(buf, 0, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The extended attributes of a tree's nodes: equal sets of attributes are
- * stored once.
+ * Stores the extended attributes of a tree's nodes.  Equal sets of attributes
+ * are stored once.
  */
 #include "config.h"
 #include <errno.h>
@@ -21,7 +21,7 @@
 struct prefix {
 	const char *text;
 	uint8_t index;
-	bool whole;		/* the text is the whole name */
+	bool whole;		/* the text is the whole attribute name */
 };
 
 /* See Documentation/filesystems/ext4/attributes.rst in Linux. */
@@ -84,8 +84,8 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 	size_t i;
 
 	/*
-	 * A portable signature is also valid in a copy; image builders rely on
-	 * this.
+	 * A portable signature does not depend on the inode and is valid in a
+	 * copy.  Image builders rely on portable signatures.
 	 */
 	if (!strcmp(name, "security.evm"))
 		return !size || *kind != EVM_PORTABLE;
@@ -124,7 +124,10 @@ static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
 	return n;
 }
 
-/* Sorts by name; attributes with equal names stay in the order of the array. */
+/*
+ * Compares by name.  Attributes with equal names stay in the order of the
+ * array.
+ */
 static int by_name(const void *a, const void *b)
 {
 	const struct e4l_tree_xattr *x = *(const struct e4l_tree_xattr **)a;
@@ -188,8 +191,9 @@ errcode_t e4l_tree_grow_sets(struct e4l_tree *t)
 }
 
 /*
- * Finds the set that equals the records from @at on.  If the set exists, drops
- * the records; otherwise, adds a set with the records.
+ * Sets *@ret to the set that equals the records from offset @at in xbytes on.
+ * If there is such a set, drops the records.  If there is no such set, adds a
+ * set.
  */
 static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
 {
@@ -263,7 +267,7 @@ size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 #define ACL_NAMED_BYTES	8	/* entry with an ID: tag, permissions, ID */
 #define ACL_SHORT_BYTES	4
 
-/* struct vfs_ns_cap_data in Linux */
+/* size, and offset of rootid, of struct vfs_ns_cap_data in Linux */
 #define CAP_V3_BYTES	24
 #define CAP_V3_ROOTID	20
 
@@ -309,7 +313,8 @@ static size_t acl_entry_bytes(uint16_t tag)
 }
 
 /*
- * Maps the IDs in the entries with the tag @named of an ACL in ext4's format.
+ * Maps the IDs of the entries with the tag @named in @acl, which is in ext4's
+ * format.
  */
 static errcode_t map_acl(const struct ids *ids, uint8_t *acl, size_t len,
 			 uint16_t named)
@@ -353,7 +358,9 @@ static errcode_t map_record(const struct ids *ids, const struct xrecord *rec,
 	return err;
 }
 
-/* Sets *@ret to a set with the attributes of @old and mapped IDs. */
+/*
+ * Sets *@ret to a set that has the attributes of the set @old with mapped IDs.
+ */
 static errcode_t map_set(struct e4l_tree *t, const struct ids *ids,
 			 uint32_t old, uint32_t *ret)
 {
@@ -494,7 +501,8 @@ static size_t find_acl_entry(const uint8_t *acl, size_t len, uint16_t tag)
 
 /*
  * Changes an ACL in ext4's format like chmod(2).  If the ACL has a mask, the
- * group permissions change the mask; otherwise, the entry of the owning group.
+ * group permissions in @perms set the mask.  If the ACL has no mask, the group
+ * permissions set the entry of the owning group.
  */
 static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 {
