@@ -154,7 +154,8 @@ struct check {
 
 /*
  * Returns @err, the result of a read.  If @err reports a lack of memory,
- * e4l_check_run() will return ENOMEM.  Otherwise, the caller reports a finding.
+ * e4l_check_run() will return ENOMEM.  If @err is another error, the caller
+ * must report a finding.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -264,7 +265,7 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino);
  */
 bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 
-/* Whether @ino is one of the superblock's quota files. */
+/* Whether @ino is the inode of a quota file, according to the superblock. */
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*

@@ -9,7 +9,8 @@
 #include "check_internal.h"
 
 #define MAX_DESC_SIZE	1024
-#define COPY_BLOCKS	64	/* blocks of a backup that are read together */
+/* number of descriptor blocks that one e4l_gather() call compares */
+#define COPY_BLOCKS	64
 /* allowed difference between clocks, in seconds */
 #define FUDGE_SECONDS	86400
 
@@ -141,7 +142,10 @@ errcode_t e4l_pass0_super(struct check *ck)
 
 /* ------------------------------------------------------------------ groups */
 
-/* Sets the range of blocks for the bitmaps and the inode table of @group. */
+/*
+ * Sets *@first and *@last to the range of blocks where the bitmaps and the
+ * inode table of @group may be.
+ */
 static void group_range(ext2_filsys fs, dgrp_t group, blk64_t *first,
 			blk64_t *last)
 {
@@ -280,8 +284,9 @@ static void visit_desc(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Compares the @blocks blocks that begin at @blk with the descriptor blocks
- * that begin at number @first.  Reports the first block that differs.
+ * Compares the @blocks backup blocks that begin at @blk with the primary
+ * descriptor blocks from number @first on.  Reports the first block that
+ * differs.
  */
 static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
 			      uint32_t blocks, uint32_t first, void *scratch)

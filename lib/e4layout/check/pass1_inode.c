@@ -259,7 +259,7 @@ static void judge_extra(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /* ------------------------------------------------------------------- types */
 
-/* Whether i_block is a valid target of a symbolic link. */
+/* Whether i_block contains a valid target of a symbolic link. */
 static bool fast_symlink_ok(const struct ext2_inode *inode)
 {
 	const char *target = (const char *)inode->i_block;
@@ -286,7 +286,7 @@ static bool symlink_ok(struct check *ck, const struct ext2_inode_large *inode)
 					&len) &&
 		       inode->i_size == I_BLOCK_BYTES + len;
 	if (!ext2fs_is_fast_symlink(small))
-		return true;	/* pass1_symlinks.c reads the block */
+		return true;	/* pass1_symlinks.c checks the target */
 	if (ext2fs_has_feature_extents(ck->fs->super) &&
 	    inode->i_flags & EXT4_EXTENTS_FL)
 		return false;

@@ -47,7 +47,7 @@ struct list {
 	ext2_ino_t ino;
 	uint32_t generation;
 	blk64_t blk;		/* 0: the list is in an inode */
-	const char *base;	/* byte 0 of @region */
+	const char *base;	/* address of byte 0 of @region */
 	const char *values;	/* origin of e_value_offs */
 	const char *first, *end;
 	struct region region;
@@ -358,7 +358,7 @@ static bool block_csum_ok(ext2_filsys fs, blk64_t blk, const void *block)
 	return crc == ext2fs_le32_to_cpu(h->h_checksum);
 }
 
-/* Returns the block in host byte order. */
+/* Returns the content of @block in host byte order. */
 static const void *host_block(struct blocks_job *job, const void *block)
 {
 #ifdef WORDS_BIGENDIAN

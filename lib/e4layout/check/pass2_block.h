@@ -10,7 +10,7 @@ struct dir_judge {
 	struct check *ck;
 	/* hash table of the block's names, to find duplicates */
 	struct name_slot {
-		/* @offset: offset of the entry plus 1; 0: free */
+		/* @offset: offset of the entry, plus 1; 0: the slot is free */
 		uint32_t hash, offset;
 	} *slots;
 	uint32_t n_slots;

@@ -11,7 +11,7 @@ struct e4l_geometry {
 	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
 	uint32_t group_blocks;
 	uint32_t first_blk;		/* first block of group 0 */
-	/* number of group descriptors in one block; 0 means 1 */
+	/* number of group descriptors in one block; 0 is treated as 1 */
 	uint32_t groups_per_desc;
 	/* largest number of metadata blocks in a transaction; 0: no limit */
 	uint32_t txn_blocks;

@@ -36,7 +36,7 @@ enum jbd2_blocktype {
 #define JBD2_CSUM_V3		0x10u
 #define JBD2_FAST_COMMIT	0x20u
 
-/* flags of a tag */
+/* flags of a tag in a descriptor block */
 #define JBD2_TAG_ESCAPED	1u
 #define JBD2_TAG_SAME_UUID	2u
 #define JBD2_TAG_LAST		8u

@@ -44,8 +44,8 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 errcode_t e4l_mmp_look(ext2_filsys fs);
 
 /*
- * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  Before a change
- * of a mounted filesystem, callers use e4l_refuse_errors(), because
+ * Refuses a filesystem with recorded errors (E4L_ET_NOT_CLEAN).  Callers use
+ * e4l_refuse_errors() before a change of a mounted filesystem, because
  * e4l_refuse_to_change() refuses normal states of a mounted filesystem.
  */
 errcode_t e4l_refuse_errors(ext2_filsys fs, const struct e4l_hold *h);

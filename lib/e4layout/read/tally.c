@@ -458,7 +458,10 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 	return err;
 }
 
-/* Returns how many directories from @first on form a round.  Sets t->huge. */
+/*
+ * Returns the number of directories from @first on that form a round.  Sets
+ * t->huge to whether the only directory of the round is huge.
+ */
 static size_t round_length(struct e4l_tally *t, size_t first)
 {
 	uint64_t max = ROUND_BYTES / t->e->fs->blocksize, long_blocks = 0;

@@ -22,7 +22,7 @@ static const struct e4l_tunable_word ireserve_words[] = {
  */
 #define MAX_GROUP_CLUSTERS 524288
 
-/* The size of the longest extent with 64 KiB blocks. */
+/* The size of the longest extent, in KiB, with blocks of 64 KiB. */
 #define MAX_EXTENT_KB 2097152
 
 /* The allocator's counter of examined extents has 16 bits. */
