@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For each code of e4check, codes.tsv has an input that causes it, with the
-# class of the same error in e2fsck and with advice that repairs the input.
+# For each code of e4check, codes.tsv has an input that causes the finding, the
+# class of the same error in e2fsck, and advice that repairs the input.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs tune2fs losetup /usr/bin/python3
 

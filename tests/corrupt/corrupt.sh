@@ -37,7 +37,7 @@ fails_with() {
 program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
 corpus --base default --only 'super 0: s_magic' --tool "it=$work/crashes"
 fails_with '^CRASH it: '
-# slow: starts two processes for each case
+# One case in PART * PART is run, because each case starts two processes.
 corpus --each 1 --part $((part * part)) \
 	--tool "e4frag=$e4frag --quiet" \
 	--tool "e4repack=$e4repack -n --no-undo"
@@ -89,9 +89,9 @@ corpus --random "${E4L_CORRUPT_RANDOM:-10}" --images "$work/images" \
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on a random case"
 
-# An index at an odd place, which must not be read as if it were aligned; a
-# directory with an extremely distant last block; an index that one thread
-# drops while another one reads it.
+# Each case damages the index of a directory: an index at an offset that is not
+# aligned; a directory whose last block is extremely distant; an index that one
+# thread drops while another thread reads the index.
 corpus --part "$part" --judge "$judge" --base default --base block-4k \
 	--only '^default .* htree-root .*: info_length=max ' \
 	--only '^block-4k .* extent .*: ee_block=sign ' \
@@ -109,7 +109,7 @@ grep -q '[1-9][0-9]* clean e4repack wrote' "$out" || fail "nothing written"
 grep -q '[1-9][0-9]* unclean mke4fs --skip-damaged copied' "$out" ||
 	fail "nothing copied"
 
-# Images that are truncated at various places.
+# Truncated images of various sizes are checked.
 corpus --part "$part" --truncate
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on truncated images"

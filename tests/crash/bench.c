@@ -51,7 +51,8 @@ static const char inline_files[] =
 	"file /d/three size 2K\n";
 
 /*
- * Files in the holes between other files.  No free extent holds a whole file.
+ * Files in the free extents between small files.  No free extent holds a whole
+ * file.
  */
 static const char crowded[] =
 	"many /small count 700 size 2K-9K perdir 140\n"
@@ -79,7 +80,8 @@ static const char long_trees[] =
 	"scatter /a frags 120 blocks 36 gap 4 alternate\n";
 
 /*
- * Holes that are shorter than any file and far apart, and one long free extent.
+ * One long free extent, and free extents that are shorter than any file and far
+ * apart.
  */
 #define HOLE(at) "file /gone/" #at " extents 0+1w@" #at "\n"
 static const char sparse[] =

@@ -29,8 +29,8 @@ export TMPDIR
 # libext2fs' undo manager leaks memory
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
-# e2fsck finds an external journal by its UUID, and caches for two seconds
-# which loop device has it
+# e2fsck finds an external journal by its UUID.  For two seconds, e2fsck uses
+# the cached loop device of a UUID.
 BLKID_FILE=$TMPDIR/blkid.tab
 export BLKID_FILE
 trap 'rm -rf "$TMPDIR"' EXIT

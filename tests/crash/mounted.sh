@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An image is mounted by another name, and written to, in the middle of a run of
-# several transactions: the run stops before its next write, and the changes of
-# both writers stay.  The image is in memory: each run flushes 200 MiB about ten
-# times.
+# several transactions.  The run stops before its next write, and the changes of
+# both writers stay.  The image is in memory, because each run flushes 200 MiB
+# about ten times.
 #
 # E4L_POINTS: the points at which the run is stopped, such as
-# 	"pwrite64:1 fsync:2"
+#   "pwrite64:1 fsync:2"
 [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 export TMPDIR
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -16,7 +16,7 @@ require_loop
 
 mnt=$work/mnt
 mkdir "$mnt"
-# more than fits in one transaction of the smallest journal
+# The files to move are larger than a transaction of the smallest journal.
 aged "$work/base" <<'END'
 size 208M
 mke2fs -b 1024 -O ^resize_inode,sparse_super2 -G 1024 -g 256 -J size=1
@@ -70,7 +70,7 @@ unmount_it() {
 	detach "$loop"
 }
 
-# write_there: writes to files that the run would probably move next.
+# write_there: writes to files that the stopped run would probably move next.
 write_there() {
 	cp "$work/new" "$mnt/new"
 	head -c 200000 "$work/new" >>"$mnt/logs/f0"
@@ -139,14 +139,14 @@ stops() {
 	done
 }
 
-# The run stops after its first data; after needs_recovery, the log and the
-# journal's superblock of the first commit are flushed; after the data and the
-# log of the second transaction; before and after the log is emptied.
+# The run is stopped: after its first data; after the flushes of needs_recovery,
+# of the log and of the journal's superblock in the first commit; after the data
+# and the log of the second transaction; before and after the log is emptied.
 # shellcheck disable=SC2086
 stops ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 fsync:6 \
 	fsync:$((last - 2)) fsync:$((last - 1))}
 
-# after the last write
+# The run is stopped after its last write, and succeeds.
 for when in $(turns); do
 	try fsync "$last" "$when"
 	same "$what: exit" "$code" 0

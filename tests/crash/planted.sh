@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The harness detects deliberate errors.
+# The harness finds lost states if an error is planted in the operation.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
 must_lose() {
@@ -11,23 +11,26 @@ must_lose() {
 	echo "planted $*: $(tail -n 1 "$TMPDIR/out")"
 }
 
-# blocks are reused before their freeing is durable
+# reuse freed blocks before their transaction is durable
 must_lose -n 1 -r
-# no flush between the log of a transaction and the journal's superblock
+# omit the flush between the log of a transaction and the journal's superblock
 must_lose -n 1500 -f 8
-# no flush between the journal's superblock and the checkpoint
+# omit the flush between the journal's superblock and the checkpoint
 must_lose -n 1500 -f 9
-# no flush between the last checkpoint and the emptying of the journal
+# omit the flush between the last checkpoint and the emptying of the journal
 must_lose -n 1500 -f 34
-# a repack: no flush between the journal's superblock and the checkpoint
+# a repack: omit the flush between the journal's superblock and the checkpoint
 must_lose -o repack -n 1500 -f 3
-# tunables: no flush between the journal's superblock and the checkpoint
+# tunables: omit the flush between the journal's superblock and the checkpoint
 must_lose -o tunables -n 200 -f 9
-# changes by libext2fs: no flush between the journal's superblock and the checkpoint
+# changes by libext2fs: omit the flush between the journal's superblock and the
+# checkpoint
 must_lose -o change -n 200 -f 9
-# a rebuilt directory: no flush between the journal's superblock and the checkpoint
+# a rebuilt directory: omit the flush between the journal's superblock and the
+# checkpoint
 must_lose -o compact -n 200 -f 27
-# renumbered inodes: no flush between the journal's superblock and the checkpoint
+# renumbered inodes: omit the flush between the journal's superblock and the
+# checkpoint
 must_lose -o inodes -n 200 -f 3
-# blocks freed by a transaction are discarded before it is durable
+# discard the blocks that a transaction frees before the transaction is durable
 must_lose -o discard -n 200 -d

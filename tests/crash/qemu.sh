@@ -16,7 +16,7 @@ END
 digest "$img" >"$work/before"
 : >"$out"
 
-# qemu has the image open, for writing or read-only
+# qemu opens the image, for writing or read-only.
 for mode in '' -r; do
 	rm -f "$work/requests"
 	mkfifo "$work/requests"
@@ -43,7 +43,7 @@ for mode in '' -r; do
 	wait $qemu || fail "qemu-io fails: $(cat "$work/answers")"
 done
 
-# stop e4repack after its first write
+# e4repack is stopped after its first write.
 strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64 \
 	-e inject=pwrite64:signal=SIGSTOP:when=1 "$e4repack" "$img" \
 	>"$out" 2>"$err" &
@@ -69,6 +69,6 @@ sound "$img"
 digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# qemu closes the image
+# qemu closes the image.
 qemu-io -f raw -c 'read 0 512' "$img" >"$work/answers" 2>&1 ||
 	fail "$(cat "$work/answers")"

@@ -13,7 +13,10 @@
 
 extern char **environ;
 
-/* e2fsck says so of a log that needs_recovery does not announce. */
+/*
+ * e2fsck prints this text if the log has transactions, but needs_recovery is
+ * not set.
+ */
 #define UNANNOUNCED "flag is clear, but journal has data"
 
 static char output[1 << 16], complaint[1 << 17];
@@ -62,7 +65,7 @@ static bool is_usual(const char *line)
 		 */
 		"Free blocks count wrong (", "Free inodes count wrong (",
 		"Fix? yes",
-		/* while the journal is being moved */
+		/* after a crash while the journal was moved */
 		"Backing up journal inode block information.",
 		"Inode 8 extent tree (at level 1) could be narrower.",
 	};

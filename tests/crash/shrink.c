@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * op_shrink() moves the end of the filesystem to the last block and inode that a
- * file has, and no file.  op_shrink_files() makes the filesystem as small as
+ * op_shrink() moves the end of the filesystem to the last used block and inode,
+ * and moves no file.  op_shrink_files() makes the filesystem as small as
  * possible.
  */
 #include "config.h"
@@ -9,9 +9,11 @@
 #include "e4layout/shrink/own.h"
 #include "crash.h"
 
-#define STEP 16		/* blocks: finds nearly the smallest size soon */
+#define STEP 16 /* step of the search for the smallest size, in blocks */
 
-/* The end of the last used blocks that are no metadata of a group. */
+/*
+ * Sets *@end to the end of the last used block that is not metadata of a group.
+ */
 static errcode_t end_of_files(ext2_filsys fs, blk64_t *end)
 {
 	blk64_t blk = ext2fs_blocks_count(fs->super);

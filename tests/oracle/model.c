@@ -103,7 +103,10 @@ int main(int argc, char **argv)
 				  &options.only);
 	if (!err)
 		err = e4l_model_build(e, &options, &model);
-	/* again without names: only the paths of the worst files are found */
+	/*
+	 * without names, e4l_model_build() finds only the paths of the worst
+	 * files
+	 */
 	options.flags = 0;
 	options.file = NULL;
 	if (!err)

@@ -66,7 +66,7 @@ check debugfs -w -R "write $work/data /data" "$image"
 check_all
 grep -q '^peers.e2fsck_files 0$' "$work/model" ||
 	fail "debugfs did not write in one piece"
-# a file of more than 2 TiB: i_blocks has more than 32 bits
+# A file of more than 2 TiB has an i_blocks of more than 32 bits.
 subject="a huge file"
 cat >"$work/recipe" <<-END
 	size 3T

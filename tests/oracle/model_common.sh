@@ -7,7 +7,7 @@ require_program e2fsck debugfs dumpe2fs e2freefrag
 oracle=$top_builddir/tests/oracle/model-oracle
 image=$work/image
 images=0 mounts=0
-# the compared filesystem, for messages
+# name of the tested filesystem in messages
 subject=
 
 value() {
@@ -177,7 +177,7 @@ check_filefrag() {
 		awk -F': ' '{ print $1, $2 + 0 }' | sort >"$work/filefrag"
 	find "$1" -xdev \( -type f -o -type d \) -printf '%i /%P\n' |
 		sort >"$work/inodes"
-	# without holes, filefrag's extents are e4frag's fragments
+	# if files have no holes, filefrag's extents are e4frag's fragments
 	awk '/^plain/ { exit }
 	     NR == FNR { path[$1] = path[$1] " " $2; next }
 	     /^file / { n = split(path[$2], p, " ")

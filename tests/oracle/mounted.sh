@@ -6,7 +6,7 @@
 require_loop
 require_program filefrag fallocate
 
-# age: files that grow alternately in directories that fill alternately,
+# age: makes files that grow alternately in directories that fill alternately,
 # preallocated files that are partly written, holes, links, and deleted files.
 age() {
 	for dir in $(seq 12); do
@@ -50,7 +50,7 @@ for options in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 8192' \
 	check mke2fs -q -F -t ext4 $options "$image"
 	mount_image "$image" "$mnt" noatime
 	age
-	# remount, so that no preallocations are in memory
+	# A remount drops the preallocations that are in memory.
 	umount "$mnt"
 	mount -t ext4 -o ro "$loop" "$mnt"
 	build_model "$loop"

@@ -140,7 +140,7 @@ static void write_disk(int fd, uint32_t lblk, uint32_t len, unsigned int bs)
 /* The distribution of a file's writes; the last two split leaves unevenly. */
 enum spread { ANYWHERE, AROUND_A_SPOT, MIDDLE_LAST, SPREADS };
 
-/* The place of write @i, after a write to @last. */
+/* Returns the block of write @i.  The previous write was to block @last. */
 static uint32_t pick(enum spread spread, uint32_t last, uint32_t blocks,
 		     unsigned int i)
 {

@@ -97,6 +97,7 @@ one_image()
 }
 
 # three_times BLOCKSIZE FILES: fails if one_image finds a difference three times
+# in a row
 three_times()
 {
 	one_image "$1" "$2" "$first_seed" ||

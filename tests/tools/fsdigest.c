@@ -246,7 +246,10 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 	    (f->moved && ext2fs_inode_has_valid_blocks2(f->fs,
 						(void *)f->inode)))
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
-	/* an inline directory's entries contain inode numbers */
+	/*
+	 * entries of an inline directory contain inode numbers, which -n
+	 * ignores
+	 */
 	if (f->names && LINUX_S_ISDIR(f->inode->i_mode) &&
 	    f->inode->i_flags & EXT4_INLINE_DATA_FL) {
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
@@ -265,7 +268,7 @@ static uint64_t digest_xattr(struct file *f, ext2_ino_t ino)
 		return 0;
 	check(io_channel_read_blk64(f->fs->io, blk, 1, f->buf),
 	      "reading the attributes of inode", ino);
-	/* the checksum covers the block number */
+	/* the checksum depends on the block number, which -m ignores */
 	if (f->moved)
 		memset(f->buf + XATTR_SUM_AT, 0, sizeof(uint32_t));
 	return mix_bytes(1, f->buf, f->fs->blocksize);

@@ -70,7 +70,7 @@ static void reopen(struct writer *w, int how)
 
 	if (w->fd >= 0)
 		close(w->fd);
-	/* while the file is closed, another program can take a lease on it */
+	/* while no descriptor is open, another program can take a lease */
 	if (!draw(w, 4))
 		usleep(draw(w, 60000));
 	w->direct = draw(w, 3) == 0;

@@ -5,7 +5,10 @@
 #include "support/block_map.h"
 #include "unit.h"
 
-/* Geometries, with the expected number of cells. */
+/*
+ * Geometries of filesystems, with the number of cells that their maps must
+ * have.
+ */
 static const struct shape {
 	uint32_t first, blocks, per_group;
 	int cluster_bits;
@@ -118,7 +121,10 @@ static blk64_t add_file(struct block_map *map, unsigned char *state,
 			x.len = 1;
 			n = 0;
 		}
-		/* the rest of a cluster gets the state of the next extent */
+		/*
+		 * blocks of a cluster that no extent maps get the state of the
+		 * next extent
+		 */
 		for (blk = (x.pblk & ~mask) > end ? x.pblk & ~mask : end;
 		     blk < x.pblk + x.len; blk++)
 			if (ino > 10)

@@ -16,7 +16,8 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /*
- * Opens a file of BLOCKS blocks as the channel of a minimal filesystem struct.
+ * Opens a file of BLOCKS blocks, and returns a filesystem struct that has only
+ * the channel of the file.
  */
 static struct struct_ext2_filsys open_device(char *path, uint8_t *content)
 {
@@ -49,8 +50,8 @@ static size_t random_span(uint32_t *state, blk64_t *blk, int *count)
 }
 
 /*
- * Reads and writes of the channel agree with an array, and the device is not
- * changed.
+ * Reads and writes of the channel agree with an array, and do not change the
+ * device.
  */
 START_TEST(follows_a_model)
 {

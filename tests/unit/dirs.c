@@ -12,7 +12,8 @@
 #define MAX_INO 8192
 
 /*
- * Options of mke2fs, number of inodes to create, and whether to run e2fsck -D.
+ * Options of mke2fs, the number of inodes to create, and whether to run e2fsck
+ * -D.
  */
 static const struct {
 	const char *mke2fs;
@@ -271,7 +272,10 @@ static const struct e4l_dirs_ops got_ops = {
 	.entry = got_entry, .locality = got_locality, .damage = got_damage,
 };
 
-/* Returns the number of blocks according to i_size; 0: inline directory. */
+/*
+ * Returns the number of blocks according to i_size, or 0 for an inline
+ * directory.
+ */
 static uint64_t own_blocks(ext2_filsys fs, ext2_ino_t ino)
 {
 	struct ext2_inode inode;

@@ -131,7 +131,7 @@ static void forget(struct model *m, unsigned int ino, unsigned int at,
 		m->blk[ino][at++].state = UNKNOWN;
 }
 
-/* Looks up consecutive entries, up to the first unknown block. */
+/* Looks up entry after entry, up to the first unknown block. */
 static void look_at_many(struct e4l_es_cache *c, struct model *m,
 			 unsigned int ino, unsigned int at, bool limited)
 {
@@ -202,7 +202,10 @@ static void check_limit(const struct e4l_es_cache *c)
 	CHECK(stats.max_bytes >= stats.bytes);
 }
 
-/* One million operations, an eighth of them without a limit. */
+/*
+ * Memory limits in bytes.  Each limit is tested with an eighth of one million
+ * operations.
+ */
 static const uint64_t limits[] = {
 	UINT64_MAX, 40000, 20000, 9000, 6000, 4000, 2000, 0
 };

@@ -21,7 +21,7 @@
 #define FREE		(-1)
 /* an inode that belongs to no directory, and must not move */
 #define FOREIGN		(-2)
-#define STAYS		1000	/* added for an inode that must not move */
+#define STAYS		1000	/* added if the inode must not move */
 
 static int place[BLOCKS][MOST];
 static unsigned int per_block;
@@ -130,8 +130,8 @@ static int who_moves[BLOCKS * MOST];
 static size_t n_moves;
 
 /*
- * Makes moves of each surplus inode to a cell of its directory that lacks an
- * inode.
+ * Moves each surplus inode to a block that lacks an inode of the same
+ * directory.
  */
 static void make_moves(void)
 {
@@ -317,7 +317,7 @@ START_TEST(in_turns)
 }
 END_TEST
 
-/* An optimal table does not change. */
+/* If each directory is in the fewest blocks, no inode moves. */
 START_TEST(settled)
 {
 	unsigned int i, j;
@@ -365,7 +365,10 @@ START_TEST(pairs)
 }
 END_TEST
 
-/* Blocks with more arrivals than places are refused. */
+/*
+ * A plan that moves more inodes to a block than the block has places is
+ * refused.
+ */
 START_TEST(no_room)
 {
 	static const struct e4l_trail_move one = { 0, 1, false };

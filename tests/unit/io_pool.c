@@ -33,7 +33,7 @@ static errcode_t fake_read(io_channel io, unsigned long long blk, int count,
 	return 0;
 }
 
-static int written;		/* count of the last request; negative: bytes */
+static int written; /* count of the last request; negative: bytes, not blocks */
 
 static errcode_t fake_write(io_channel io, unsigned long long blk, int count,
 			    const void *data)
@@ -68,7 +68,7 @@ static void setup(struct e4l *e, unsigned int threads)
 /* ------------------------------------------------------------------- gather */
 
 struct visits {
-	unsigned int *count;	/* by slot */
+	unsigned int *count;	/* number of calls for each slot */
 	blk64_t last;
 	unsigned int failed;
 };
@@ -119,7 +119,7 @@ START_TEST(gathers_random_blocks)
 	setup(&e, 1);
 	srand(_i);
 	for (i = 0; i < 500; i++)
-		blks[i] = rand() % BLOCKS; /* some blocks are wanted twice */
+		blks[i] = rand() % BLOCKS; /* some blocks are requested twice */
 	bad = blks[_i];
 	gather(&e, 500, blks, &v);
 	ck_assert_uint_ge(v.failed, 1);

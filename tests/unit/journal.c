@@ -516,8 +516,8 @@ END_TEST
 		 "11111111-1111-1111-1111-111111111111"
 
 /*
- * Journal inodes with holes, or with a block twice; numbers of no journal inode;
- * and an external journal that is not given.
+ * Refuses journal inodes with holes or with a block twice, numbers of inodes
+ * that are no journals, and a missing external journal.
  */
 START_TEST(refuses_bad_maps)
 {

@@ -10,7 +10,7 @@
 #include "e4layout/journal/journal_internal.h"
 #include "unit.h"
 
-/* more blocks than a descriptor block of 1 KiB can describe */
+/* more blocks than a descriptor block of 1 KiB has tags */
 #define FILE_BLOCKS 300u
 
 struct image {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Layers as lists of steps, and the resulting paths. */
+/*
+ * Tests layers: each test is a list of steps, and the paths that must result.
+ */
 #include "config.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -128,7 +128,7 @@ END_TEST
 /* --------------------------------------- free space that plans must not use */
 
 #define BLOCKS		4096
-#define FILE_BLK	100	/* fragments of 4 blocks, one in 8 */
+#define FILE_BLK	100 /* first block; the file has 4 of each 8 blocks */
 #define FRAGMENTS	8
 #define OTHER_BLK	1000	/* free, but the plan must not use it */
 #define OTHER_BLOCKS	1000

@@ -49,7 +49,10 @@ static uint32_t sum(void)
 	return crc;
 }
 
-/* The arguments of say(). */
+/*
+ * The last sentence and error that keep() was called with, and the number of
+ * calls.
+ */
 static struct said {
 	char sentence[400];
 	errcode_t err;

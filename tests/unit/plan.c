@@ -8,7 +8,8 @@
 #define STOPS	50
 #define MOST_STOPS 100
 #define SLACK	128	/* tolerance of a comparison, in blocks */
-#define MOST_RUNS 8	/* maximum for nearly full filesystems */
+/* maximum number of further runs on nearly full filesystems */
+#define MOST_RUNS 8
 
 /* Returns the views of all files, for later comparison. */
 static uint64_t **get_views(const struct world *w, uint64_t *n)
@@ -68,7 +69,9 @@ static void check_result(const struct e4l_plan_state *s,
 			 const struct figures *f)
 {
 	ck_assert_uint_eq(s->excess, f->excess);
-	/* some files need fewer tree blocks than planned */
+	/*
+	 * the result has more free blocks if some files need fewer tree blocks
+	 */
 	ck_assert_uint_le(s->free_blocks, f->free_blocks);
 	if (s->free_blocks < f->free_blocks)
 		return;
@@ -140,7 +143,7 @@ START_TEST(keeps_promises)
 	run_world(w);
 	get_figures(w, &f);
 	moves = run_world(w);
-	/* nothing moves if the goals are met */
+	/* if free space and files are as good as required, nothing moves */
 	if (!f.excess && f.large * 100 >= f.free_blocks * 95 &&
 	    f.largest * 100 >= f.free_blocks * 95)
 		ck_assert_uint_eq(moves, 0);

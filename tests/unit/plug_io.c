@@ -18,7 +18,7 @@
 struct mem {
 	unsigned char *bytes;
 	unsigned int writes, flushes;
-	int fail_in;		/* the nth write from now fails; 0: none */
+	int fail_in;		/* calls until a write fails; 0: no failure */
 	bool fail_all;
 	uint64_t last_end;	/* end of the last write, to check the order */
 	bool out_of_order;
@@ -172,7 +172,7 @@ static void check_all(struct rig *r)
 	ck_assert(!memcmp(r->buf, r->model, DEV_BYTES));
 }
 
-/* Applies a write to the model if the plug accepted it. */
+/* Applies a write to the model if the plug reported no error. */
 static void took(struct rig *r, errcode_t err, uint64_t at, size_t n)
 {
 	if (!err)
@@ -328,7 +328,10 @@ START_TEST(a_dead_device_is_reported_every_time)
 }
 END_TEST
 
-/* 900 blocks are written in any order, each block twice: one write results. */
+/*
+ * The plug merges 900 blocks, each written twice in random order, into one
+ * write.
+ */
 START_TEST(merges_in_order)
 {
 	struct e4l_plug_stats stats;

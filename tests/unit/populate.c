@@ -19,7 +19,7 @@
 struct file {
 	char path[40];
 	uint64_t size;
-	unsigned int n_stretches;		/* 0: all data, at pos */
+	unsigned int n_stretches;		/* 0: all data, at offset pos */
 	struct e4l_stretch stretch[60];
 	uint64_t pos;
 };
@@ -207,7 +207,10 @@ static void check_image(struct rig *r)
 	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
 }
 
-/* Groups of 512 to 1024 blocks without flex_bg split larger files. */
+/*
+ * Options of mke2fs.  Groups of 512 to 1024 blocks without flex_bg split the
+ * files that are larger than a group.
+ */
 static const char *const shapes[] = {
 	"-b 1024 -g 512 -O ^flex_bg,^has_journal,^resize_inode",
 	"-b 1024 -g 1024 -O ^has_journal,^64bit",
@@ -255,7 +258,10 @@ static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 	}
 }
 
-/* One call reads adjacent files.  The error names the file without content. */
+/*
+ * Adjacent files are read with one call.  The error names the file that became
+ * shorter.
+ */
 START_TEST(names_the_file_that_shrank)
 {
 	struct e4l_populate_target target = { .direct_fd = -1 };

@@ -16,7 +16,10 @@ struct image {
 	struct e4l *e;
 };
 
-/* All have their files, and a journal if any, in the first 12 MB. */
+/*
+ * Options of mke2fs.  Each image has its files and its journal, if any, in the
+ * first 12 MB.
+ */
 static const char *const options[] = {
 	"-b 1024",
 	"-b 1024 -O ^flex_bg,^resize_inode",
@@ -48,7 +51,9 @@ static void image_open(struct image *img)
 	ck_assert_int_eq(ext2fs_read_bitmaps(img->fs), 0);
 }
 
-/* @log: options of the journal */
+/*
+ * Makes an image with the options @how and the journal options @log of mke2fs.
+ */
 static void image_make_log(struct image *img, const char *how, const char *log)
 {
 	char cmd[300];
@@ -187,7 +192,10 @@ START_TEST(smallest)
 }
 END_TEST
 
-/* A filesystem that is too full stays as it is. */
+/*
+ * If the filesystem has no space for a smaller size, the current size is
+ * returned.
+ */
 START_TEST(nothing_to_gain)
 {
 	struct e4l_size size;
@@ -209,7 +217,7 @@ START_TEST(inodes)
 	dgrp_t g;
 
 	image_make(&img, "-b 1024 -g 2048");
-	/* as if the groups were full */
+	/* set the counts of free inodes as if the groups were full */
 	for (g = 0; g < 10; g++)
 		ext2fs_bg_free_inodes_count_set(img.fs, g, 0);
 	ck_assert_int_eq(e4l_size_for(img.e, 1 + 9 * 2048, &size),
@@ -221,7 +229,10 @@ START_TEST(inodes)
 }
 END_TEST
 
-/* Without a backup, the blocks of descriptors remain. */
+/*
+ * If the filesystem has no backups, the number of descriptor blocks does not
+ * change.
+ */
 START_TEST(no_backup)
 {
 	struct e4l_size size;
@@ -334,7 +345,10 @@ START_TEST(journal)
 }
 END_TEST
 
-/* An interrupted run has left blocks behind the log: the next run frees them. */
+/*
+ * If an interrupted run has left blocks behind the end of the log, the next run
+ * frees these blocks.
+ */
 START_TEST(blocks_behind)
 {
 	struct ext2_inode before, after;
@@ -381,7 +395,10 @@ START_TEST(pinned_journal)
 }
 END_TEST
 
-/* The end refuses to pass used blocks and inodes, and changes nothing. */
+/*
+ * e4l_shrink_end() refuses an end before used blocks or inodes, and changes
+ * nothing.
+ */
 START_TEST(occupied)
 {
 	struct e4l_size size;
@@ -408,7 +425,7 @@ END_TEST
 
 /* ----------------------------------------------------------------- errors */
 
-/* A manager of which call @fail_at fails. */
+/* An io_manager of which call number @fail_at fails. */
 static struct struct_io_manager faulty;
 static unsigned int calls, fail_at;
 
@@ -454,8 +471,8 @@ static blk64_t blocks_on_device(const struct image *img)
 }
 
 /*
- * After any I/O error, the handle has the size of the device, and e2fsck needs no
- * answer.
+ * After any I/O error, the handle has the size of the device, and e2fsck -p
+ * repairs the filesystem.
  */
 START_TEST(errors)
 {

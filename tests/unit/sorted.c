@@ -32,8 +32,8 @@ static bool is_equal(struct e4l_pair a, struct e4l_pair b)
 }
 
 /*
- * Distributions of numbers: close together, far apart, any, or the largest
- * numbers.
+ * Distributions of numbers: DENSE is below 2000, SPREAD is at any distance,
+ * and ANY includes the largest numbers.
  */
 enum kind { DENSE, SPREAD, ANY, KINDS };
 

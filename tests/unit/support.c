@@ -239,7 +239,7 @@ START_TEST(escapes_reversibly)
 }
 END_TEST
 
-/* A line with each kind of member equals jansson's output. */
+/* A line with a member of each JSON type equals jansson's output. */
 START_TEST(writes_lines)
 {
 	static const uint64_t numbers[] = {
@@ -300,7 +300,7 @@ static void draw_name(unsigned int *seed, unsigned int kind, char *name)
 	*end = '\0';
 }
 
-/* The output is equal to the output of jansson. */
+/* The output of the JSON writer equals the output of jansson. */
 START_TEST(writes_names_as_jansson)
 {
 	unsigned int seed = 54321, round;
@@ -384,7 +384,7 @@ static const char *narrow_cell(size_t row, unsigned int column,
 	return rows[row][column];
 }
 
-/* Returns the output for a terminal with @columns columns. */
+/* Returns the table that is printed on a terminal with @columns columns. */
 static const char *narrow(const char *columns)
 {
 	static const struct table_column titles[] = {
@@ -449,15 +449,15 @@ END_TEST
 /* ---------------------------------------------------------------- progress */
 
 /*
- * Calls of pace_wait() at a rate of 1000 bytes per second: the bytes of the
- * call, the time of the call, and the expected wait.  The wait has passed
- * before the next call.
+ * Calls of pace_wait() at a rate of 1000 bytes per second: the bytes of each
+ * call, the time of the call, and the expected wait in seconds.  The wait has
+ * passed before the next call.
  */
 static const struct {
 	uint64_t bytes;
 	double now, wait;
 } paces[] = {
-	{ 100, 1000, -0.4 },		/* half a second is credited */
+	{ 100, 1000, -0.4 }, /* up to half a second of idle time is credited */
 	{ 400, 1000, 0 },
 	{ 500, 1000, 0.5 },
 	{ 0, 1000.25, 0.25 },

@@ -33,7 +33,7 @@ static void image_open(struct image *img)
 	ck_assert_int_eq(e4l_new(img->fs, &img->e), 0);
 }
 
-/* closing must not need to write anything */
+/* Closes the image, after a check that no change is left to be written. */
 static void image_close(struct image *img)
 {
 	ck_assert(!(img->fs->flags & (EXT2_FLAG_DIRTY | EXT2_FLAG_BB_DIRTY |

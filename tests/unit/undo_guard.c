@@ -15,7 +15,10 @@
 #define BLOCK 1024
 #define SUPERS 2	/* writes of the superblock in change() */
 
-/* After an unclean end, e2undo marks the superblock for a check. */
+/*
+ * The comparison skips the superblock, because e2undo marks the superblock for
+ * a check after an unclean end.
+ */
 static const char same_data[] = "cmp -s -i 2048 %s %s";
 
 struct files {
@@ -147,7 +150,7 @@ START_TEST(e2undo_puts_all_back)
 }
 END_TEST
 
-/* The old contents become durable together, not one by one. */
+/* The undo file is flushed once for many blocks, not once for each block. */
 START_TEST(flushes_are_few)
 {
 	struct files f;
@@ -202,7 +205,8 @@ START_TEST(block_0_is_a_change)
 END_TEST
 
 /*
- * The disk of the undo file is full from the beginning, or after some writes.
+ * The disk of the undo file is full from the beginning, or becomes full after
+ * some writes.
  */
 START_TEST(full_disk_stops_all)
 {

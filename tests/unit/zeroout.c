@@ -33,8 +33,8 @@ static const struct {
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/*
-	 * a write to the end zeroes nothing; a write at the start zeroes the
-	 * rest
+	 * a write to the end of the extent zeroes nothing; a write to the start
+	 * zeroes the blocks after the write
 	 */
 	{ 1095, 5, 512, 9999, { 1095, 5, 0, 0 } },
 	{ 1000, 5, 512, 9999, { 1000, 100, 0, 95 } },
@@ -95,7 +95,10 @@ static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
 	m->zeroed += len;
 }
 
-/* Random extents: mostly unwritten, some far away, with holes between. */
+/*
+ * Makes random extents, mostly unwritten.  Some are distant on the disk, and
+ * some are followed by a hole.
+ */
 static size_t random_extents(struct e4l_extent *ex, struct model *m)
 {
 	uint32_t at = random() % 3, len, i;
