@@ -8,11 +8,11 @@
 #include "e4layout/read/runs.h"
 #include "e4layout/read/zero_runs.h"
 
-/* Upper limits of the planner's memory for one object, in bytes. */
+/* most memory that the planner needs per fragment, item and file, in bytes */
 #define FRAG_BYTES	96
 #define ITEM_BYTES	64
 #define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
-#define MAPS		10		/* number of maps of clusters */
+#define MAPS		10	/* number of bitmaps with one bit per cluster */
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -31,8 +31,8 @@ static bool is_valid(const struct e4l_plan_options *opt)
 
 /*
  * Returns the number of clusters in the model, a multiple of E4L_WORD_BITS.  If
- * opt->mem_bytes is set, the model has at most one cluster per two bytes of
- * memory, because the maps need memory for each cluster.
+ * opt->mem_bytes is set, the model covers at most mem_bytes / 2 clusters,
+ * because the bitmaps need memory for each cluster.
  */
 static uint32_t window(const struct e4l_plan_options *opt)
 {
@@ -147,7 +147,9 @@ errcode_t e4l_plan_note_skipped(struct e4l_plan *m, ext2_ino_t ino, enum e4l_pla
 	return err;
 }
 
-/* Sets the bits of @map for the clusters that are completely in @run. */
+/*
+ * Sets the bits of @map to @value for the clusters that are completely in @run.
+ */
 static void mark_run(const struct e4l_plan *m, const struct e4l_block_run *run,
 		     uint64_t *map, bool value)
 {
@@ -229,7 +231,7 @@ static errcode_t mark_holes(struct e4l_plan *m, const struct e4l_extent *ex,
 	if (prev && prev->pblk + prev->len > first && prev->pblk < ex->pblk)
 		first = prev->pblk + prev->len;
 	if (next && next->pblk < last && next->pblk >= end)
-		last = end;		/* the hole is marked with the next extent */
+		last = end;		/* the call for @next marks the hole */
 	err = mark_unwritten(m, first, ex->pblk);
 	return err ? err : mark_unwritten(m, end, last);
 }
@@ -268,15 +270,17 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	if (!ex)
 		return NULL;
 	memcpy(ex, file->extents, n * sizeof(*ex));
-	/* make physical blocks contiguous where logical blocks are */
+	/*
+	 * extents that are contiguous in the file become contiguous on the disk
+	 */
 	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
 		ex[i].pblk = ex[i].lblk;
 	return ex;
 }
 
 /*
- * Adds the runs of a file that may be zeroed.  Sets *@n to the number of
- * extents after the chosen runs have been zeroed.
+ * Adds the unwritten runs of a file that may be zeroed to m->zero.  Sets *@n to
+ * the number of extents after zeroing the chosen runs.
  */
 static errcode_t add_zero_runs(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
@@ -304,7 +308,7 @@ static errcode_t add_zero_runs(struct e4l_plan *m,
 
 /*
  * Sets *@n to the number of extents that the file can be reduced to, and adds
- * the runs of the file that may be zeroed.
+ * the unwritten runs of the file that may be zeroed to m->zero.
  */
 static errcode_t count_joined(struct e4l_plan *m,
 			      const struct e4l_plan_file *file,
@@ -478,7 +482,7 @@ static bool has_memory(const struct e4l_plan *m,
 
 /*
  * If the file is not aligned to clusters or does not fit into the model,
- * removes the moves from *@allowed, and notes the file as skipped.
+ * forbids moves in *@allowed, and adds the file to the skipped files.
  */
 static errcode_t restrict_file(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,

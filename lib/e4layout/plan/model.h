@@ -11,8 +11,10 @@
 #include "e4layout/read/zero_runs.h"
 
 /*
- * A fragment.  @start: position on the disk; @lstart: position in the file, or
- * E4L_NONE for a tree block; @next: the next fragment of the logical run, or
+ * A fragment of @len clusters: @start is its first cluster on the disk, and
+ * @lstart its first logical cluster in the file.  For a tree block, @lstart is
+ * E4L_NONE.  @item is the index of the fragment's item.  @next is the index of
+ * the next fragment of the logical run; in the last fragment, @next is
  * E4L_NONE.
  */
 struct e4l_frag {
@@ -20,8 +22,9 @@ struct e4l_frag {
 };
 
 /*
- * An item of @len clusters.  @n fragments form a linked list; @first is the
- * index of the first fragment.  @file: index of the file.
+ * An item of @len clusters.  The @n fragments of the item form a linked list;
+ * @first is the index of the first fragment.  @file is the index of the item's
+ * file.
  */
 struct e4l_item {
 	uint32_t len, first, n, file;
@@ -29,9 +32,9 @@ struct e4l_item {
 
 struct e4l_owner {
 	ext2_ino_t ino;
-	uint32_t goal;			/* a cluster of the inode's group */
+	uint32_t goal;	/* a cluster in the inode's block group */
 	uint32_t allowed;
-	/* items of the file: logical runs, then tree blocks */
+	/* items of the file: first the logical runs, then the tree blocks */
 	uint32_t first_item, n_items;
 	uint32_t n_kept;	/* number of tree blocks among the items */
 	/*
@@ -52,13 +55,17 @@ struct e4l_plan {
 	struct e4l_plan_move *move;
 	size_t n_moves;
 	bool late;			/* enough() has ended the planning */
-	uint32_t clusters;		/* a multiple of 64 */
-	uint32_t large;		/* minimum length of a large free extent */
-	uint32_t stretch;		/* length of the longest stretch without walls */
-	/* @used: map of clusters; @unwritten: map of blocks, or NULL */
+	uint32_t clusters;	/* number of clusters, a multiple of 64 */
+	uint32_t large;		/* minimum clusters of a large free extent */
+	uint32_t stretch; /* clusters of the longest stretch without walls */
+	/*
+	 * @used has one bit per cluster.  @unwritten has one bit per block, or
+	 * is NULL if the files have no unwritten blocks.
+	 */
 	uint64_t *used, *unwritten;
-	uint64_t *other_free;		/* free space that the plan must not use, or NULL */
-	uint64_t *look;			/* a temporary map of clusters */
+	/* map of the free clusters that the plan must not use, or NULL */
+	uint64_t *other_free;
+	uint64_t *look;	/* map of clusters that in_use() fills */
 	struct e4l_frag *frag;
 	struct e4l_item *item;
 	struct e4l_owner *owner;
@@ -82,7 +89,9 @@ errcode_t e4l_plan_note_skipped(struct e4l_plan *p, ext2_ino_t ino,
 				enum e4l_plan_skip why, uint64_t extents,
 				uint64_t blocks);
 
-/* Returns the number of written blocks in the @len clusters from @start on. */
+/*
+ * Returns the number of written blocks in @len clusters from cluster @start on.
+ */
 uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
 			  uint32_t start, uint32_t len);
 

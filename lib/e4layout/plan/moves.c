@@ -18,7 +18,9 @@ static errcode_t add_move(struct e4l_work *w, const struct e4l_plan_move *move)
 	return 0;
 }
 
-/* Copies the unwritten states of @len clusters from @from to @to. */
+/*
+ * Copies the bits of w->unwritten for @len clusters from cluster @from to @to.
+ */
 static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 			uint32_t len)
 {
@@ -39,8 +41,9 @@ static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 }
 
 /*
- * Moves fragment @f to @to.  If @waits is true, @to is a temporary position,
- * and the fragment will be moved again.
+ * Records in the layout that fragment @f moves to cluster @to.  If @waits is
+ * true, the fragment stays loose, because a later batch will move the fragment
+ * again.
  */
 static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 			 bool waits)
@@ -100,7 +103,8 @@ static errcode_t end_item(struct e4l_work *w, uint32_t i)
 }
 
 /*
- * Returns the number of fragments of an item.  Adjacent fragments count as one.
+ * Returns the number of fragments of item @i.  Fragments that are adjacent on
+ * the disk count as one fragment.
  */
 static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 {
@@ -229,7 +233,7 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 
 /*
  * Returns one extent for the fragment *@f and the fragments that continue *@f
- * on the disk.  Sets *@f to the next fragment.
+ * on the disk.  Sets *@f to the first fragment after the extent.
  */
 static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 {
@@ -247,8 +251,8 @@ static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 }
 
 /*
- * Whether @run is chosen, and zeroing @run saves extents in @s, a result of
- * next_stretch().
+ * Whether @run is to be zeroed, and zeroing saves extents in @s, an extent that
+ * next_stretch() has returned.
  */
 static bool saves_extents(const struct e4l_zero_run *run,
 			  const struct e4l_extent *s)
@@ -358,7 +362,10 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	return add_pack(w, file, E4L_MOVE_FINISH);
 }
 
-/* Returns the minimum number of extents of @s, a result of next_stretch(). */
+/*
+ * Returns the smallest number of extents that can map the blocks of @s, an
+ * extent that next_stretch() has returned.
+ */
 static uint64_t count_extents(const struct e4l_work *w,
 			      const struct e4l_extent *s)
 {
@@ -444,7 +451,9 @@ void e4l_end_batch(struct e4l_work *w)
 {
 	uint32_t i;
 
-	/* zero runs after all moves of the batch, at the new positions */
+	/*
+	 * files are zeroed after all moves of the batch, at the new positions
+	 */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
 			zero_runs(w, w->move[w->n_settled].file, true);

@@ -10,22 +10,25 @@
 #include "e4layout/read/zero_runs.h"
 
 /*
- * Free space is good under two conditions: LARGE_PERCENT of free space is in
- * large free extents, and the largest free extent has NEAR_PERCENT of the
- * length possible().
+ * Free space is good if LARGE_PERCENT of free space is in large free extents,
+ * and if the largest free extent has NEAR_PERCENT of the length that possible()
+ * returns.
  */
 #define LARGE_PERCENT	95
 #define NEAR_PERCENT	95
 /*
- * if a plan saves fragments: minimum length of free extents after the plan, in
- * % of their length before the plan
+ * A plan that saves fragments must keep at least LOSS_PERCENT of the length of
+ * the largest free extent.
  */
 #define LOSS_PERCENT	90
 /* minimum gain of a plan that only improves free space, in % of free space */
 #define WORTH_PERCENT	5
-#define GENERATIONS	64	/* maximum number of generations in join_long() */
-#define ROUNDS		16	/* maximum number of rounds */
-/* another round requires more than 1/BUDGET_REST of the copy budget */
+/* maximum number of generations that join_long() runs */
+#define GENERATIONS	64
+#define ROUNDS		16	/* maximum number of rounds of attempts */
+/*
+ * no further round is run if at most 1/BUDGET_REST of the copy budget is left
+ */
 #define BUDGET_REST	20
 
 /* ----------------------------------------------------- comparison of layouts */
@@ -155,9 +158,9 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 }
 
 /*
- * Runs one generation (items, target, schedule), which joins the runs that are
- * set in @only.  If the result is better, sets *@good to true and @w to the
- * result; otherwise, @w is unchanged.
+ * Runs one generation: chooses items, target and schedule to join the logical
+ * runs with a set element in @only.  If the result is better, sets *@good to
+ * true and @w to the result; otherwise, @w is unchanged.
  */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 				bool *good)
@@ -180,9 +183,9 @@ static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 }
 
 /*
- * Joins fragmented runs that are too long for the other generations.  Each
- * generation joins the shortest runs that together fit into the largest free
- * extent.
+ * Joins fragmented runs that were too long for the first generation of the
+ * attempt.  Each further generation joins the shortest runs that together fit
+ * into the largest free extent.
  */
 static errcode_t join_long(struct e4l_work *w)
 {
@@ -203,7 +206,7 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		/* join no runs, but consolidate free space again */
+		/* only consolidate free space, which joining runs has split */
 		err = run_generation(w, only);
 	}
 	free(only);
@@ -291,7 +294,9 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 		if (r->p->late || (r->any && !r->score) ||
 		    (how.share && (!shares || r->any || r->whole)))
 			break;
-		/* with a budget, other parameters save no more fragments */
+		/*
+		 * with a copy budget, other parameters save no more fragments
+		 */
 		if (i && !how.share && budget)
 			continue;
 		if (!how.share)
@@ -345,8 +350,8 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 			break;
 		err = try_all(&r);
 		/*
-		 * with little of the copy budget left, a round is not
-		 * worthwhile
+		 * a round is not worthwhile if little of the copy budget is
+		 * left
 		 */
 		goes_on = r.any && (r.best.copied < opt->copy_budget_blocks -
 				    opt->copy_budget_blocks / BUDGET_REST);
@@ -358,8 +363,8 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 /* -------------------------------------------------------------------- result */
 
 /*
- * Finds the longest stretch without walls.  A wall is a used cluster that has
- * no fragment and no spare tree block of the model.
+ * Finds the longest stretch without walls.  A wall is a used cluster that
+ * belongs to no fragment and no spare tree block of the model.
  */
 static errcode_t find_stretch(struct e4l_plan *p)
 {

@@ -10,7 +10,7 @@
  *   file that was not added.
  * - A region is a contiguous part of the disk that must be free at the end.
  * - A slot is a target with a start and a length.  A slot can be reserved for
- *   one item.  Otherwise, any item of the slot's length can use the slot.
+ *   one item.  An unreserved slot takes any item of the slot's length.
  *
  * Order of calls: e4l_plan_new(); e4l_plan_add_file() and e4l_plan_add_free()
  * for all files and free extents; e4l_plan_make().  apply/steps.h converts the
@@ -28,18 +28,24 @@
 #endif
 
 /* Permitted changes of a file. */
-#define E4L_PLAN_PACK	0x1	/* merge the extents, shrink the tree */
+#define E4L_PLAN_PACK	0x1	/* merge extents, shrink the tree */
 #define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten extents */
 #define E4L_PLAN_MOVE	0x4	/* move the file to join its fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
 /* call may_move() before moving the file away */
 #define E4L_PLAN_ASK	0x10
-/* No transaction can hold the file's tree: move the whole file, or nothing. */
+/*
+ * the file's tree does not fit into a transaction, so that the file must be
+ * moved completely or not at all
+ */
 #define E4L_PLAN_AT_ONCE 0x20
 
 struct e4l_plan_options {
 	struct e4l_geometry geo;
-	/* Maximum length of an unwritten run that may be zeroed; 0: none. */
+	/*
+	 * maximum blocks of an unwritten run that may be zeroed; 0 forbids
+	 * zeroing
+	 */
 	uint32_t zeroout_max_blocks;
 	/* maximum number of blocks to zero in all files, or E4L_NO_LIMIT */
 	uint64_t zeroout_budget_blocks;
@@ -49,14 +55,16 @@ struct e4l_plan_options {
 	 */
 	uint64_t copy_budget_blocks;
 	/*
-	 * Number of blocks that a step should copy at most; 0: no limit.  A
-	 * step may copy more blocks, for example to keep a fragment whole.
+	 * Maximum number of blocks that a step should copy, or 0 for no limit.
+	 * A step may copy more blocks, for example to keep a fragment whole.
 	 */
 	uint64_t part_blocks;
-	uint64_t large_blocks;	/* minimum length of a large free extent */
+	uint64_t large_blocks;	/* minimum blocks of a large free extent */
 	bool free_space;		/* consolidate free space */
-	uint64_t region_blocks;	/* maximum length of a region; 0: no limit */
-	uint64_t mem_bytes;	/* maximum memory of the planner; 0: no limit */
+	/* maximum blocks of a region, or 0 for no limit */
+	uint64_t region_blocks;
+	/* maximum memory of the planner, or 0 for no limit */
+	uint64_t mem_bytes;
 	/*
 	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents has
 	 * fragments of the file, without the unwritten state.  If may_move is
@@ -64,7 +72,10 @@ struct e4l_plan_options {
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
 			 size_t n, void *priv);
-	/* Called regularly; an error ends the planning.  May be NULL. */
+	/*
+	 * Called regularly during planning.  If go_on() returns an error, the
+	 * planning ends.  May be NULL.
+	 */
 	errcode_t (*go_on)(void *priv);
 	/*
 	 * Called before each batch.  If the result is true, the plan ends
@@ -74,12 +85,12 @@ struct e4l_plan_options {
 	void *priv;
 };
 
-/* A file before the plan. */
+/* A file with its layout before the plan. */
 struct e4l_plan_file {
 	ext2_ino_t ino;
 	unsigned int allowed;		/* E4L_PLAN_* */
-	uint64_t eof_blk;	/* number of blocks up to the end of the file */
-	blk64_t goal;			/* a block of the inode's group */
+	uint64_t eof_blk; /* first logical block after the end of the file */
+	blk64_t goal;			/* a block in the inode's block group */
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
 	/*
@@ -90,7 +101,7 @@ struct e4l_plan_file {
 	size_t n_tree;
 };
 
-/* Opaque: files, free space and the plan. */
+/* The files and the free space of a filesystem, and the plan for them. */
 struct e4l_plan;
 
 /*
@@ -138,10 +149,10 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *   extents have 95 % of it, and if the largest free extent has 95 % of the
  *   maximum length that walls permit.
  *
- * To comply, a plan can be limited to a part of the files, or be empty.
- * Errors: E4L_ET_BLOCK_SHARED (blocks with two owners, or free blocks with an
- * owner), errors of go_on(), ENOMEM.  After an error, only e4l_plan_free() is
- * allowed.
+ * To keep the guarantees, a plan can be limited to some of the files, or be
+ * empty.  Errors: E4L_ET_BLOCK_SHARED (blocks with two owners, or free blocks
+ * with an owner), errors of go_on(), ENOMEM.  After an error, only
+ * e4l_plan_free() is allowed.
  */
 errcode_t e4l_plan_make(struct e4l_plan *p);
 
@@ -181,7 +192,11 @@ struct e4l_plan_skipped {
 	ext2_ino_t ino;
 	enum e4l_plan_skip why;
 	uint64_t extents;	/* extents or fragments that could be saved */
-	uint64_t blocks; /* NO_ROOM: blocks of the shortest run; otherwise, 0 */
+	/*
+	 * With E4L_PLAN_SKIP_NO_ROOM, length of the shortest skipped run.  With
+	 * any other reason, 0.
+	 */
+	uint64_t blocks;
 };
 /*
  * Returns the skipped files, with one element per file and reason.  Sets *@n to
@@ -198,7 +213,7 @@ const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p, size_t
 struct e4l_plan_move {
 	uint32_t batch, file;
 	uint32_t kind;		/* E4L_MOVE_* */
-	uint32_t lstart;	/* E4L_MOVE_TREE: the old cluster */
+	uint32_t lstart; /* for E4L_MOVE_TREE, the old cluster on the disk */
 	uint32_t len, to;
 	uint32_t sum;	/* e4l_place_sum() of the old clusters */
 };

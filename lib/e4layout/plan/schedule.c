@@ -68,7 +68,10 @@ static int longest_first(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Makes a queue of waiting items per length, sorted by fragments per cluster. */
+/*
+ * Makes one queue of loose items per length.  The items with the most fragments
+ * per cluster come first.
+ */
 static void begin_queues(struct e4l_work *w)
 {
 	uint32_t n = 0, k, i, len;
@@ -100,8 +103,8 @@ static void begin_queues(struct e4l_work *w)
 /* --------------------------------------------------------------------- slots */
 
 /*
- * Whether a slot is free.  Fragments of its owner that are at their final
- * positions do not count as used.
+ * Whether a slot is free.  Fragments of the slot's owner that are at their
+ * final positions do not count as used.
  */
 static bool is_free(const struct e4l_work *w, const struct e4l_slot *s)
 {
@@ -187,7 +190,10 @@ static errcode_t match_up(struct e4l_work *w, struct match *m)
 	return err;
 }
 
-/* Fills the slots [@k, @end), which have the same length. */
+/*
+ * Moves waiting items to the free slots among the slots @k to @end - 1, which
+ * all have one length.
+ */
 static errcode_t fill_length(struct e4l_work *w, uint32_t k, uint32_t end,
 			     struct match *m)
 {
@@ -214,7 +220,10 @@ static errcode_t fill_own(struct e4l_work *w, struct e4l_slot *s)
 	return e4l_move_rest(w, s->owner, s->start);
 }
 
-/* Removes the slots of length 0, which fill_slots() does not need again. */
+/*
+ * Removes the slots of length 0, which are already filled or which no item
+ * needs.
+ */
 static void drop_slots(struct e4l_work *w)
 {
 	uint32_t k, n = 0;

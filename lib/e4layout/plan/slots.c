@@ -12,8 +12,9 @@
  * of the final free space
  */
 #define GIVEN_THOUSANDTHS 19
-#define SEGMENT		16	/* minimum number of clusters in a segment */
-#define SEGMENTS	16384	/* maximum number of segments */
+/* minimum number of clusters in a segment of the disk */
+#define SEGMENT		16
+#define SEGMENTS	16384	/* maximum number of segments of the disk */
 #define TURNS		64	/* maximum number of calls of make_slots() */
 
 /* --------------------------------------------------------------------- slots */
@@ -164,18 +165,25 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 
 /*
  * The segments of the disk on both sides of the first region.  If some items
- * have no slot, items in the nearest segments become loose too (E4L_LOOSE), and
- * all loose items are placed again.
+ * have no slot, items in the nearest segments become loose (E4L_LOOSE), and all
+ * loose items get new slots.
  */
 struct around {
-	/* clusters to move per segment; E4L_NONE: no item can move */
+	/*
+	 * clusters to move out of each segment; E4L_NONE if the segment has
+	 * walls or is already loose
+	 */
 	uint32_t *cost;
 	uint32_t n, len;	/* number of segments; clusters per segment */
 	/* first segment of the region, first segment after the region */
 	uint32_t below, above;
-	int down;	/* whether the lower side is cheaper; -1: unknown */
+	/* 1: clear segments before the region first; 0: after; -1: undecided */
+	int down;
 	struct e4l_span region;
-	/* number of clusters that give_edge() has removed, and its maximum */
+	/*
+	 * number of clusters that give_edge() has removed from the region, and
+	 * the maximum of this number
+	 */
 	uint64_t given, most;
 };
 
@@ -271,8 +279,8 @@ static uint64_t lift_side(struct e4l_work *w, struct around *a, bool down,
 }
 
 /*
- * If only a few clusters are lacking, removes clusters from one edge of the
- * region, and returns true.  Otherwise, returns false.
+ * If the items without a slot have only a few clusters, removes enough clusters
+ * from one edge of the region, and returns true.  Otherwise, returns false.
  */
 static bool give_edge(struct e4l_work *w, struct around *a,
 		      const struct lack *lack)

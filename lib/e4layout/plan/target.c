@@ -28,7 +28,7 @@ static bool may_move(struct e4l_work *w, uint32_t i)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
 	struct e4l_owner *o = &w->m->owner[w->item[i].file];
-	/* the first item is data, if the file has any */
+	/* if the file has data, the first item is data */
 	const struct e4l_frag *f = &w->frag[w->m->item[o->first_item].first];
 	uint64_t ratio = opt->geo.cluster_blocks;
 	struct e4l_extent ex = {
@@ -173,9 +173,9 @@ static uint32_t longest_stretch(const struct e4l_work *w)
 }
 
 /*
- * Lists the cheapest window of each stretch of at least @least clusters.  If
- * the stretch is shorter than @len clusters, its window is the whole stretch;
- * otherwise, the window has @len clusters.
+ * Lists the cheapest window of each stretch without walls that has at least
+ * @least clusters.  If the stretch is shorter than @len clusters, its window is
+ * the whole stretch; otherwise, the window has @len clusters.
  */
 static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 			      uint32_t least, struct window **v, uint32_t *n)
@@ -265,7 +265,7 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 		err = list_windows(w, len, least, &v, &n);
 		for (i = 0; i < n && !err && v[i].run.len <= rest; i++) {
 			if (!make_region(w, &v[i].run))
-				break;	/* walls were added: list again */
+				break;	/* new walls: list windows again */
 			if (!first->len)
 				*first = v[i].run;
 			rest -= v[i].run.len;

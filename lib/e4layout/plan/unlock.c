@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * unlock: evacuates slots, which are the target extents of items.  Needed if
- * items cannot be moved because each item occupies another item's slot.
+ * unlock: evacuates slots, which are the target extents of items.  The schedule
+ * calls e4l_unlock() if no item can be moved because each item occupies another
+ * item's slot.
  */
 #include "config.h"
 #include "e4layout/base/array.h"
@@ -25,7 +26,11 @@ struct candidate {
 
 struct unlock {
 	struct e4l_work *w;
-	struct candidate *slot;		/* sorted; the first @n_slots are chosen */
+	/*
+	 * all slots, sorted by key; choose_slots() moves the @n_slots chosen
+	 * slots to the front
+	 */
+	struct candidate *slot;
 	uint32_t n_slots;
 	uint64_t *chosen;		/* map of clusters: the chosen slots */
 	struct place *place;
@@ -42,8 +47,8 @@ static int by_key(const void *va, const void *vb)
 }
 
 /*
- * Returns the number of used clusters of a slot.  Fragments of its owner that
- * are at their final positions do not count.
+ * Returns the number of used clusters of a slot.  Fragments of the slot's owner
+ * that are at their final positions do not count.
  */
 static uint32_t count_used(const struct e4l_work *w, const struct e4l_slot *s)
 {
@@ -163,7 +168,7 @@ static errcode_t list_places(struct unlock *u)
 
 /*
  * Joins the fragmented runs of a file at temporary positions.  The file then
- * does not need its spare tree blocks, which can be obstacles.
+ * does not need its spare tree blocks, which can lie in slots of other items.
  */
 static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 {

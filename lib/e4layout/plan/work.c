@@ -9,7 +9,10 @@ static uint64_t *new_map(const struct e4l_plan *m)
 	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
 }
 
-/* Returns a copy of @bytes bytes, with space for one more element. */
+/*
+ * Returns a copy of the @bytes bytes of @array, with space for one more
+ * element.
+ */
 static void *copy_of(const void *array, uint64_t bytes)
 {
 	void *copy = calloc(1, bytes + sizeof(uint64_t));
@@ -19,7 +22,7 @@ static void *copy_of(const void *array, uint64_t bytes)
 	return copy;
 }
 
-/* Copies the parts of the state that can differ from the model. */
+/* Copies the members of @from that can differ from the model. */
 static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 {
 	const struct e4l_plan *m = to->m;
@@ -40,7 +43,10 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 	       to->moved ? 0 : ENOMEM;
 }
 
-/* Allocates the data that each generation initializes. */
+/*
+ * Allocates the maps and arrays that e4l_work_items() initializes for each
+ * generation of an attempt.
+ */
 static errcode_t make_scratch(struct e4l_work *w)
 {
 	const struct e4l_plan *m = w->m;
@@ -224,7 +230,9 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
 }
 
-/* The model w->m has the positions of fragments before the plan. */
+/*
+ * Uses the fragments of the model w->m, which has the layout before the plan.
+ */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;

@@ -23,9 +23,11 @@ enum e4l_file_state {
 	E4L_FINISHED,		/* unfragmented, zeroed and packed */
 };
 
-/* A unit of the plan: a logical run, or a part of a logical run. */
+/*
+ * A unit of the plan: a logical run, a part of a logical run, or a tree block.
+ */
 struct e4l_work_item {
-	uint32_t len, first, n, file;	/* see struct e4l_item */
+	uint32_t len, first, n, file;	/* as in struct e4l_item */
 	uint32_t home;		/* start of the reserved slot, or E4L_NONE */
 	uint32_t next;			/* next waiting item of equal length */
 	/* last batch that moved one fragment of the item */
@@ -36,7 +38,8 @@ struct e4l_work_item {
 
 /* Parameters of an attempt. */
 struct e4l_attempt {
-	uint32_t part;	/* an item longer than free space / @part is long */
+	/* an item with more than 1/@part of free space is long */
+	uint32_t part;
 	uint32_t share;	/* thousandths of the fragmented clusters to join */
 	bool regions;		/* consolidate free space */
 	bool cut;	/* join parts of runs that are too long as a whole */
@@ -68,7 +71,7 @@ struct e4l_work {
 	uint32_t batch;
 	struct e4l_plan_move *move;
 	size_t n_moves, max_moves;
-	size_t n_settled;		/* moves of finished batches */
+	size_t n_settled;	/* number of moves in finished batches */
 	/*
 	 * Current fragments, linked by logical run.  A fragment that was merged
 	 * into another has the length 0.
@@ -86,7 +89,7 @@ struct e4l_work {
 	uint8_t *moved;		/* per file: moved since it was last packed */
 	uint32_t *by_place;	/* fragments, sorted by their initial @start */
 	uint32_t n_by_place;
-	/* maps of clusters (@unwritten: of blocks) */
+	/* @used has one bit per cluster, @unwritten has one bit per block */
 	uint64_t *used, *unwritten;
 	uint64_t *walls;	/* walls, clusters of regions, reserved slots */
 	uint64_t *loose;	/* clusters of loose items and tree blocks */
@@ -94,7 +97,10 @@ struct e4l_work {
 	uint64_t *homes;	/* clusters of reserved slots (item[].home) */
 	uint64_t *given; /* clusters that e4l_end_batch() marks as free */
 	uint64_t *scratch;
-	/* slots, sorted by length; @head: first waiting item of each length */
+	/*
+	 * @slot is sorted by length; @head has the first waiting item of each
+	 * length
+	 */
 	struct e4l_slot *slot;
 	uint32_t n_slots;
 	size_t max_slots;
@@ -104,7 +110,8 @@ struct e4l_work {
 	uint64_t free_end; /* number of clusters that are free after the plan */
 	uint32_t large_item;	/* maximum length of an item that is not long */
 	uint64_t to_move;
-	uint64_t copied, zeroed; /* numbers of blocks in the plan so far */
+	/* numbers of blocks that the moves copy and zero */
+	uint64_t copied, zeroed;
 	bool late;			/* enough() has ended the planning */
 	bool spent;	/* a move was omitted because of the copy budget */
 };
@@ -124,12 +131,12 @@ void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
 void e4l_work_free(struct e4l_work *w);
 
 /*
- * Makes items of all logical runs.  If @only is not NULL, only fragmented runs
- * whose element of @only is set are joined.
+ * Makes items of all logical runs.  If @only is not NULL, joins only the
+ * fragmented runs with a set element in @only.
  */
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only);
 
-/* Returns the stripe size of a RAID in clusters; 0: unknown. */
+/* Returns the stripe size of the RAID in clusters, or 0 if it is unknown. */
 uint32_t e4l_work_stripe(const struct e4l_work *w);
 /*
  * Whether the target of item @i must begin on a stripe boundary: the item is
@@ -138,9 +145,9 @@ uint32_t e4l_work_stripe(const struct e4l_work *w);
  */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i);
 /*
- * Takes clusters for item @i from a free extent.  If e4l_work_is_aligned(), the
- * clusters begin on a stripe boundary.  If no free extent is long enough, sets
- * *@to to E4L_NONE; otherwise, to the first cluster.
+ * Takes clusters for item @i from a free extent.  If e4l_work_is_aligned() is
+ * true, the clusters begin on a stripe boundary.  If no free extent is long
+ * enough, sets *@to to E4L_NONE; otherwise, to the first cluster.
  */
 errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to);
 
@@ -183,14 +190,17 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first);
 /*
  * Reserves slots around the longest fragments of fragmented items, if this
  * saves copying.  The longest fragment of an item with a reserved slot stays in
- * place. @is_long: reserve slots for long items only; false: for other items
- * only.
+ * place.  If @is_long is true, reserves slots only for long items; if false,
+ * only for items that are not long.
  */
 void e4l_target_homes(struct e4l_work *w, bool is_long);
 
 /* -------------------------------------------------------------- slots.c */
 
-/* Chooses regions and slots.  If @homes is set, uses e4l_target_homes(). */
+/*
+ * Chooses regions and slots.  If @homes is true, also reserves slots with
+ * e4l_target_homes().
+ */
 errcode_t e4l_target_choose(struct e4l_work *w, bool homes);
 /*
  * Reserves a slot in the current free space for each loose item.  If no free
@@ -220,15 +230,15 @@ errcode_t e4l_unlock(struct e4l_work *w, uint64_t most);
 /* -------------------------------------------------------------- moves.c */
 
 /*
- * Adds a move of item @i to @to.  If @waits is true, @to is a temporary
+ * Adds a move of item @i to cluster @to.  If @waits is true, @to is a temporary
  * position, and the item stays loose.  If the move would exceed the copy
  * budget, sets w->spent and adds no move.  Errors: ENOMEM.
  */
 errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
 			bool waits);
 /*
- * Adds moves of item @i to @to.  Fragments of the item that are already at
- * their final positions are not moved.
+ * Adds moves of item @i to cluster @to.  Fragments of the item that are already
+ * at their final positions are not moved.
  */
 errcode_t e4l_move_rest(struct e4l_work *w, uint32_t i, uint32_t to);
 errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to);
