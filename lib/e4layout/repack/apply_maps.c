@@ -9,7 +9,10 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-/* maximum number of extents that e4l_maps_reread() reads, if not one file */
+/*
+ * maximum number of extents that e4l_maps_reread() reads, unless a single file
+ * has more extents
+ */
 #define REREAD_EXTENTS	(256u << 10)
 
 /* State of the execution of the plan. */
@@ -17,7 +20,10 @@ struct work {
 	struct e4l_maps *m;
 	struct e4l *e;
 	struct e4l_apply *a;
-	/* the current file's moves: first index, end index */
+	/*
+	 * indices of the current file's first move, and of the move after the
+	 * file's last move
+	 */
 	size_t begin, end;
 };
 
@@ -204,7 +210,7 @@ static void count_cost(struct e4l_maps *m, const struct e4l_apply_stats *stats)
 	done->transactions += stats->transactions;
 }
 
-/* Runs the plan; m->n_done is then the number of committed steps. */
+/* Runs the plan, and sets m->n_done to the number of committed steps. */
 static errcode_t run_plan(struct e4l_maps *m, struct e4l *e,
 			  struct e4l_apply_options *opt)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: selects the files that a repack may change, and reports why it
- * skips the other files.
+ * candidates: selects the files that a repack may change, and reports why the
+ * repack skips the other files.
  */
 #include "config.h"
 #include <errno.h>
@@ -93,9 +93,10 @@ static void skip(const struct e4l_candidates *c, const struct e4l_piece *p,
 }
 
 /*
- * Numbers of splits.  @too_long: the unwritten extent is longer than the limit
- * for zeroing; @beyond_end: the unwritten extent ends beyond the end of the
- * file.
+ * Numbers of splits (a written extent adjacent to an unwritten one).  @too_long
+ * counts unwritten extents that are longer than the limit for zeroing.
+ * @beyond_end counts unwritten extents that end beyond the end of the file.
+ * @others counts all other splits.
  */
 struct splits {
 	uint64_t too_long, beyond_end, others;
@@ -238,8 +239,8 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 
 /*
  * Whether the planner may move the file to improve the file itself, and not
- * only to help other files.  Joining fragments is an improvement even if the
- * fragments differ in state, so that no extent is saved.
+ * only to help other files.  Joining fragments is an improvement even if no
+ * extent is saved because one fragment is written and the next is unwritten.
  */
 static bool may_gain(const struct e4l_file_score *score)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * candidates: for each file of a scan, determines which changes a repack may
- * make, or reports why the repack skips the file.  Does not depend on the
- * planner.
+ * make, or reports why the repack skips the file.  This code does not depend on
+ * the planner.
  */
 #ifndef E4L_CANDIDATES_H
 #define E4L_CANDIDATES_H
@@ -30,10 +30,11 @@ struct e4l_candidates {
 	struct e4l_repack_run *run;
 	/*
 	 * Called for each file with an extent map, unless the file is skipped
-	 * or damaged.  @p is the last piece of the inode.  @c->extents, @c->tree and @c->score have the extents, the
-	 * tree blocks and the score of the whole inode; they are valid only
-	 * during the call.  @allowed is a combination of E4L_MAY_*, or 0 if the
-	 * inode must not be changed.  An error ends the scan.
+	 * or damaged.  @p is the last piece of the inode.  @c->extents,
+	 * @c->tree and @c->score have the extents, the tree blocks and the
+	 * score of the whole inode, and are valid only during the call.
+	 * @allowed is a combination of E4L_MAY_*, or 0 if the inode must not be
+	 * changed.  An error ends the scan.
 	 */
 	errcode_t (*offer)(const struct e4l_candidates *c,
 			   const struct e4l_piece *p, unsigned int allowed,
@@ -56,7 +57,9 @@ struct e4l_candidates {
 	bool too_large;	/* the inode's extents exceed the memory limit */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	/* the content was read; if the file is a swap file, @why is set */
+	/*
+	 * the content of the inode was read; @why is set if it is a swap file
+	 */
 	bool asked;
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
@@ -107,7 +110,8 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 
 /*
  * Stores the current inode, which may be a swap file, until its content is
- * read.  If the inode is large, reads the content immediately instead.
+ * read.  If the inode's extents need too much memory, reads the content
+ * immediately.
  */
 errcode_t e4l_candidates_wait(struct e4l_candidates *c,
 			      const struct e4l_piece *p);

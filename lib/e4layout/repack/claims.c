@@ -34,8 +34,8 @@ struct e4l_claims {
 static const char doing[] = "checking the owners of blocks";
 
 /*
- * Claims one run of clusters.  If a cluster already has an owner, or is outside
- * the filesystem, returns an error.
+ * Claims one run of clusters for inode @ino.  If a cluster already has an
+ * owner, or is outside the filesystem, returns an error.
  */
 static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
 		       uint64_t len)

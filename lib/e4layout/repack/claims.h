@@ -13,8 +13,8 @@
 struct e4l_claims;
 
 /*
- * Creates the record, in which the filesystem's own metadata (own_blocks.h) is
- * already claimed.
+ * Creates a record of clusters with owners.  The filesystem's own metadata
+ * (own_blocks.h) is already claimed.
  */
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret);
 void e4l_claims_free(struct e4l_claims *c);
@@ -37,16 +37,16 @@ errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 
 /*
- * Claims the extended attribute blocks.  Call after the last inode.
- * E4L_ET_BLOCK_SHARED: an attribute block also belongs to an inode's map or to
- * the filesystem's metadata.
+ * Claims the extended attribute blocks.  Call this function after the last
+ * inode.  Errors: E4L_ET_BLOCK_SHARED (an attribute block also belongs to an
+ * inode's map or to the filesystem's metadata), ENOMEM.
  */
 errcode_t e4l_claims_check(struct e4l_claims *c);
 
 /*
- * Checks that no cluster of @run is claimed; @run is free in the bitmaps.  Call
- * after e4l_claims_check(), for each run of free blocks.
- * E4L_ET_BLOCK_NOT_IN_USE: a cluster of the run is claimed.
+ * Checks that no cluster of @run, a run of free blocks in the bitmap, is
+ * claimed.  Call this function after e4l_claims_check().  Errors:
+ * E4L_ET_BLOCK_NOT_IN_USE (a cluster of @run is claimed).
  */
 errcode_t e4l_claims_free_run(const struct e4l_claims *c,
 			      const struct e4l_block_run *run);

@@ -22,9 +22,9 @@
 #include "e4layout/read/free_space.h"
 #include "e4layout/read/scan.h"
 
-/* default limit of a file's bytes per step */
+/* default maximum of bytes that one step copies */
 #define PART_BYTES	(16u << 20)
-/* memory for a plan in addition to half of the user's limit */
+/* bytes of memory for a plan in addition to half of the user's limit */
 #define MEM_ANYWAY	(16u << 20)
 
 /* ------------------------------------------------------------------ 1. scan */
@@ -48,7 +48,10 @@ static bool has_changed(struct e4l_maps *m, errcode_t err)
 	return true;
 }
 
-/* Ends an inode after its last piece. */
+/*
+ * After the last piece of an inode, claims the inode's blocks, and decides
+ * which changes of the inode are allowed.
+ */
 static errcode_t end_inode(struct e4l_maps *m, const struct e4l_piece *p)
 {
 	const struct e4l_candidates *c = &m->candidates;
@@ -407,7 +410,10 @@ static errcode_t look_ahead(struct e4l_maps *m)
 	return err;
 }
 
-/* Merges the changes of each file. */
+/*
+ * Merges the changes of each file into one element.  Returns the number of
+ * elements.
+ */
 static size_t join_changes(struct e4l_file_change *v, size_t n)
 {
 	size_t i, k = 0;

@@ -13,7 +13,7 @@
 
 /* Savings of a file.  A negative number means that the file gets worse. */
 struct e4l_file_change {
-	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
 	int64_t excess;			/* excess fragments before the plan */
 	int64_t extents, fragments, tree_blocks;
 	/* for a finished step: index of the plan's first unfinished move */
@@ -21,12 +21,12 @@ struct e4l_file_change {
 };
 
 struct e4l_maps {
-	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
+	struct e4l *e;		/* must be first, for e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	struct e4l_claims *claims;
 	struct e4l_candidates candidates;
 	struct e4l_scorer scorer;	/* scorer of the current inode */
-	struct e4l_dirs *dirs;		/* NULL: locality is not read */
+	struct e4l_dirs *dirs;		/* NULL if locality is not counted */
 	struct e4l_plan_options opt;
 	struct e4l_plan *plan;
 	/* files that have excess fragments; only @ino and @excess are set */
@@ -58,13 +58,13 @@ void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l);
 errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
 
 /*
- * Counts the blocks that a step copies and zeroes, and records the step's load.
- * A callback for e4l_plan_foresee().
+ * Counts the blocks that a step copies and zeroes, and records the step's
+ * load.  This function is a callback for e4l_plan_foresee().
  */
 errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
 /*
- * Counts the transactions of the plan.  Call after e4l_maps_note_load() has
- * been called for all steps.
+ * Counts the transactions of the plan.  Call this function after
+ * e4l_maps_note_load() has been called for all steps.
  */
 errcode_t e4l_maps_count_transactions(struct e4l_maps *m);
 

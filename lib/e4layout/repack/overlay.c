@@ -8,7 +8,10 @@
 
 #define FIRST_SLOTS 1024	/* a power of two */
 
-/* A written block.  If @data is NULL, the slot is empty. */
+/*
+ * A slot of the hash table of written blocks.  If @data is NULL, the slot is
+ * empty.
+ */
 struct slot {
 	uint64_t blk;
 	uint8_t *data;
@@ -62,7 +65,8 @@ static errcode_t read_block(struct overlay *o, uint64_t blk, void *buf)
 
 /*
  * Returns the copy of @blk in memory.  If there is no copy yet, creates one.
- * @whole: the caller overwrites the whole block, so the block need not be read.
+ * If @whole is true, the caller overwrites the whole block, so that the block
+ * is not read from the device.
  */
 static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 			    uint8_t **ret)
@@ -272,7 +276,7 @@ static const struct struct_io_manager overlay_manager = {
 };
 
 /*
- * Creates an overlay channel on @below, whose block size is @bs.  Closing the
+ * Creates an overlay channel with block size @bs on @below.  Closing the
  * overlay channel does not close @below.
  */
 static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)

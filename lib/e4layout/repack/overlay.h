@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * overlay: a copy of an open filesystem whose writes stay in memory, to predict
- * the result of a change.
+ * overlay: a copy of an open filesystem.  Writes to the copy stay in memory, to
+ * predict the result of a change.
  */
 #ifndef E4L_OVERLAY_H
 #define E4L_OVERLAY_H
@@ -14,9 +14,10 @@
  * exists.
  *
  * Writes to an external journal also stay in memory.  @external is the external
- * journal; NULL: the journal that e4l_open() has opened, if any.  Functions
- * that get *@ret must get NULL as their external journal.  Memory: the written
- * blocks; the log of the journal is not written.  Errors: ENOMEM, and errors of
+ * journal.  If @external is NULL, uses the external journal that e4l_open() has
+ * opened, if any.  Functions that get *@ret must get NULL as their external
+ * journal.  The copy needs memory for all written blocks, but not for the log
+ * of the journal, which is not written.  Errors: ENOMEM, and errors of
  * libext2fs.
  */
 errcode_t e4l_overlay_new(struct e4l *e, io_channel external,

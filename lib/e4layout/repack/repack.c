@@ -25,7 +25,7 @@
 struct repack {
 	struct e4l *e;
 	struct e4l_repack_run run;
-	struct e4l *overlay;		/* NULL: nothing was simulated */
+	struct e4l *overlay;		/* NULL if nothing was simulated */
 	struct e4l_compact_result dirs;	/* results of the simulation */
 	struct e4l_regroup_result inodes;
 	struct e4l_maps *maps;

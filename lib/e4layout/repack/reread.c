@@ -6,7 +6,7 @@
 
 /* Indexes of a file's extents and tree blocks in struct e4l_reread. */
 struct e4l_reread_file {
-	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
 	size_t extents, n_extents;
 	size_t tree, n_tree;
 };
@@ -64,7 +64,7 @@ errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 	errcode_t err;
 
 	*ret = (struct e4l_reread) { .e = e };
-	/* an rbtree, because a bit array can take 512 MiB */
+	/* use an rbtree, because a bit array can need 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "files of a plan", &only);
 	e->fs->default_bitmap_type = type;

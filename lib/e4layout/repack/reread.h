@@ -11,7 +11,7 @@
  * e4l_reread_free(), also after an error of e4l_reread().
  */
 struct e4l_reread {
-	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
+	struct e4l *e;		/* must be first, for e4l_refuse_damage() */
 	struct e4l_reread_file *files;	/* sorted by inode number */
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;
@@ -19,15 +19,17 @@ struct e4l_reread {
 };
 
 /*
- * Reads the block maps of the @n files @inos.  @changing: other programs may be
- * changing the filesystem, so damaged structures are skipped.  Otherwise,
- * damage is an error.  Errors: E4L_ET_DAMAGED, ENOMEM, and read errors.
+ * Reads the block maps of the @n files @inos.  If @changing is true, other
+ * programs may be changing the filesystem, so that damaged structures are
+ * skipped.  If @changing is false, damage is an error.  Errors: E4L_ET_DAMAGED,
+ * ENOMEM, and read errors.
  */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);
 /*
- * Sets *@now to the block map of @ino.  *@now is valid until e4l_reread_free().
- * Returns false if @ino was not passed to e4l_reread(), or was unused then.
+ * Sets *@now to the block map of @ino.  *@now is valid until
+ * e4l_reread_free().  Returns false if @ino was not passed to e4l_reread(), or
+ * if e4l_reread() found no inode @ino in use.
  */
 bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 		     struct e4l_plan_now *now);

@@ -27,33 +27,38 @@
 #include "shrink.h"
 #include "swap.h"
 
-#define MAX_TRIES	64	/* sizes to simulate in search of the smallest */
+#define MAX_TRIES	64 /* maximum number of sizes that a search simulates */
 
 struct shrink {
 	struct e4l *e;
-	struct e4l *base;	/* what is simulated on: @e, or an overlay */
+	struct e4l *base; /* simulations start from @base: @e, or an overlay */
 	struct e4l_repack_run *run;
-	struct e4l_repack_result parts;	/* result of the repack before */
+	/* result of the repack before the shrink */
+	struct e4l_repack_result parts;
 	struct e4l_layout after;	/* layout of the simulated result */
-	struct e4l_size size;		/* the size to simulate or to make */
-	/* results of the last simulation, or of the run */
+	struct e4l_size size;	/* the size to simulate or to shrink to */
+	/* results of the last simulation or of the shrink itself */
 	struct e4l_evacuated moved;
 	struct e4l_regroup_result inodes;
-	uint64_t free_blocks;		/* free blocks at the end */
+	uint64_t free_blocks;	/* number of free blocks after the shrink */
 	uint64_t lacking_blocks;
-	/* files to move that must not move: the first, and their last end */
+	/*
+	 * @pinned is the first file found that would have to move but must not
+	 * move.  @pinned_end is the end of the last block of all such files.
+	 */
 	ext2_ino_t pinned;
 	blk64_t pinned_end;
-	/* why the next smaller size failed, other than for lack of space; 0 */
+	/*
+	 * The error that makes the next smaller size impossible, and its
+	 * inode.  If only space is lacking, @limit and @limit_ino are 0.
+	 */
 	errcode_t limit;
 	ext2_ino_t limit_ino;
 };
 
 /* -------------------------------------------------------------- which files */
 
-/*
- * Whether a file may be moved.  The content of a possible swap file is read.
- */
+/* Whether a file may be moved.  Reads the content of a possible swap file. */
 static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 		     const struct e4l_extent *extents, size_t n, void *priv)
 {
@@ -65,7 +70,10 @@ static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 	char *scratch;
 	errcode_t err;
 
-	/* also the project quota file, whose number is not reserved */
+	/*
+	 * metadata may move, such as the project quota file, which has no
+	 * reserved inode number
+	 */
 	if (!e4l_is_file(s->e->fs, ino))
 		return true;
 	if (inode->i_flags & EXT2_IMMUTABLE_FL &&
@@ -82,7 +90,7 @@ static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 }
 
 /*
- * Notes a file that must not move.  A simulation moves it nevertheless: one
+ * Records in @priv a file that must not move.  Always returns true, so that one
  * simulation finds all such files.
  */
 static bool note_pinned(ext2_ino_t ino, const struct ext2_inode_large *inode,
@@ -126,7 +134,7 @@ static errcode_t evacuate(struct shrink *s, struct e4l *e,
 	struct e4l_evacuated moved;
 	struct e4l_evacuation what = {
 		.empty = &empty, .n_empty = 1,
-		/* all files have been asked about in the simulation */
+		/* the simulation has called may_move() for all files */
 		.may_move = e->over ? note_pinned : NULL, .priv = s,
 	};
 	errcode_t err;
@@ -141,9 +149,10 @@ static errcode_t evacuate(struct shrink *s, struct e4l *e,
 }
 
 /*
- * Moves the tables of removed groups that lie below the new end: evacuates the
- * end of the filesystem, where they can go, except as many blocks as the tables
- * occupy, which are still needed for files.
+ * Moves the inode tables and bitmaps of removed groups from below the new end
+ * to the end of the old filesystem.  First evacuates the end of the old
+ * filesystem.  The next 2 * lift_blocks blocks above the new end are not
+ * evacuated, because files still need space.
  */
 static errcode_t lift_tables(struct shrink *s, struct e4l *e,
 			     struct e4l_size *size)
@@ -184,7 +193,10 @@ static errcode_t move_log(struct shrink *s, struct e4l *e,
 				   &s->lacking_blocks);
 }
 
-/* Carries out all steps on @e, the filesystem itself or an overlay. */
+/*
+ * Carries out all steps of the shrink on @e, the filesystem itself or an
+ * overlay.
+ */
 static errcode_t carry_out_on(struct shrink *s, struct e4l *e)
 {
 	io_channel journal = e4l_run_journal(s->run, e);
@@ -222,7 +234,10 @@ static errcode_t carry_out_on(struct shrink *s, struct e4l *e)
 
 /* -------------------------------------------------------------- 2. simulate */
 
-/* Checks the simulated result.  Any error is an error of this library. */
+/*
+ * Checks the simulated result.  An error in the result is a bug of this
+ * library.
+ */
 static errcode_t check_result(struct e4l *o)
 {
 	const struct e4l_check_options opt = { .flags = E4L_CHECK_NO_LAYOUT };
@@ -262,7 +277,10 @@ static int note_end(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
-/* Returns the end of the last block of an inode; 0: unknown. */
+/*
+ * Returns the block after the last block of an inode, or 0 if the block map
+ * cannot be read.
+ */
 static blk64_t end_of_inode(const struct shrink *s, ext2_ino_t ino)
 {
 	blk64_t end = 0;
@@ -271,15 +289,18 @@ static blk64_t end_of_inode(const struct shrink *s, ext2_ino_t ino)
 				     NULL, note_end, &end) ? 0 : end;
 }
 
-/* Returns a size that has @group, or is too small for @group by few blocks. */
+/*
+ * Returns a size, in blocks, that includes the first cluster of @group.  grow()
+ * adds the blocks that the last group of a filesystem needs.
+ */
 static blk64_t size_with_group(ext2_filsys fs, dgrp_t group)
 {
 	return ext2fs_group_first_block2(fs, group) + EXT2FS_CLUSTER_RATIO(fs);
 }
 
 /*
- * Returns the size that @err, the error of the last simulation, requires at
- * least; 0: no larger size helps.
+ * Returns the smallest size, in blocks, that can avoid @err, the error of the
+ * last simulation.  Returns 0 if no larger size can avoid @err.
  */
 static blk64_t size_after(const struct shrink *s, errcode_t err)
 {
@@ -295,13 +316,19 @@ static blk64_t size_after(const struct shrink *s, errcode_t err)
 		return end_of_inode(s, ino);
 	if (err == E4L_ET_SHRINK_NUMBER && ino)
 		return size_with_group(fs, ext2fs_group_of_ino(fs, ino));
-	/* see e4l_shrink_probe(): more descriptor blocks remain */
+	/*
+	 * a size with as many descriptor blocks as now needs a smaller
+	 * transaction: see e4l_shrink_probe()
+	 */
 	if (err == E4L_ET_TXN_FULL && s->size.desc_blocks < fs->desc_blocks)
 		return size_with_group(fs, s->size.desc_blocks * per_block);
 	return 0;
 }
 
-/* Forgets the failure of a simulation, and notes the reason. */
+/*
+ * Clears the error details of a failed simulation, and records the reason in
+ * s->limit.
+ */
 static void forget(struct shrink *s, errcode_t err)
 {
 	s->limit = err == ENOSPC ? 0 : err;
@@ -311,8 +338,8 @@ static void forget(struct shrink *s, errcode_t err)
 }
 
 /*
- * Sets s->size to the next size that is @more blocks larger, or a little more:
- * the last group has a minimum size.
+ * Increases s->size by @more blocks.  If the last group would be shorter than
+ * its minimum, increases s->size by a few more blocks.
  */
 static errcode_t grow(struct shrink *s, uint64_t more)
 {
@@ -334,7 +361,8 @@ static errcode_t grow(struct shrink *s, uint64_t more)
 
 /*
  * Finds the smallest size from s->size on, but below @end, at which the
- * simulation leaves enough free blocks.  E4L_ET_SHRINK_SIZE: there is none.
+ * simulation leaves enough free blocks.  If there is no such size, returns
+ * E4L_ET_SHRINK_SIZE.
  */
 static errcode_t search(struct shrink *s, blk64_t end)
 {
@@ -400,8 +428,8 @@ static errcode_t find_smallest(struct shrink *s)
 }
 
 /*
- * Simulates the requested size.  If it is too small, finds the smallest size for
- * the report.
+ * Simulates the requested size.  If the requested size is too small, finds the
+ * smallest size for the report.
  */
 static errcode_t try_size(struct shrink *s)
 {
@@ -426,7 +454,10 @@ static errcode_t try_size(struct shrink *s)
 
 /* ------------------------------------------------------- the repack before */
 
-/* Whether other parts of the layout are to be improved first. */
+/*
+ * Whether files, directories, free space or inodes are repacked before the
+ * shrink.
+ */
 static bool has_parts(const struct shrink *s)
 {
 	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES);
@@ -458,7 +489,7 @@ static bool part_stop(bool inside, void *priv)
 	return e4l_run_stop(((struct shrink *)priv)->run, inside);
 }
 
-/* Repacks @e, the filesystem itself or an overlay. */
+/* Repacks @e, the filesystem itself or an overlay, before the shrink. */
 static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 {
 	struct e4l_repack_what what = s->run->what;
@@ -539,9 +570,9 @@ static void set_done(struct shrink *s)
 }
 
 /*
- * Reports the old size, also after a failure: a script that makes the device
- * smaller must not cut the filesystem.  A failed write can have changed the size
- * nevertheless.
+ * Reports the old size.  After a failure, a script that cuts the device to the
+ * reported size must not cut off blocks of the filesystem.  After a failed
+ * write, the device can have the old or the new size.
  */
 static void set_old_size(struct shrink *s)
 {
@@ -553,8 +584,8 @@ static void set_old_size(struct shrink *s)
 }
 
 /*
- * Simulates the chosen size again.  If it does not suffice, finds the smallest
- * size that does, unless the caller has chosen the size.
+ * Simulates the chosen size again.  If the chosen size is too small, finds the
+ * smallest sufficient size, unless the user has requested the size.
  */
 static errcode_t simulate_again(struct shrink *s)
 {
@@ -576,7 +607,7 @@ static errcode_t simulate_again(struct shrink *s)
 
 /*
  * Repacks the filesystem itself, and simulates the chosen size again.  Usually,
- * the result is that of the first simulation.
+ * both simulations have equal results.
  */
 static errcode_t repack_first(struct shrink *s)
 {
@@ -662,7 +693,7 @@ static errcode_t shrink(struct shrink *s)
 	if (err)
 		set_unchanged(s);
 	if (!run->what.shrink_blocks && err == E4L_ET_SHRINK_SIZE) {
-		/* there is nothing to do */
+		/* the filesystem cannot become smaller, which is no error */
 		e4l_fail(s->e, 0, NULL, 0, 0);
 		return 0;
 	}

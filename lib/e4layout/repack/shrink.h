@@ -6,14 +6,14 @@
 #include "e4layout/apply/run.h"
 
 /*
- * Makes the filesystem smaller as run->what says.  Sets run->result->shrink,
- * ->planned and ->done.  Errors: as e4l_repack().
+ * Shrinks the filesystem to the size that run->what requests.  Sets
+ * run->result->shrink, ->planned and ->done.  Errors: as e4l_repack().
  */
 errcode_t e4l_repack_shrink(struct e4l *e, struct e4l_repack_run *run);
 
 /*
- * Measures the present layout of @e, in repack.c.  @only: as in struct
- * e4l_repack_what.  Errors: those of e4l_model_build().
+ * Measures the current layout of @e.  If @only is not NULL, measures only the
+ * files in @only.  Errors: as e4l_model_build().  The function is in repack.c.
  */
 errcode_t e4l_repack_measure(struct e4l *e, ext2fs_inode_bitmap only,
 			     struct e4l_layout *ret);

@@ -23,8 +23,8 @@ struct ask {
 	struct e4l *e;
 	struct e4l_swap_file *files;
 	/*
-	 * @slot of an element: index of the file * PAGE_SIZES + index of the
-	 * page size
+	 * in each element, @slot is the index of the file * PAGE_SIZES + the
+	 * index of the page size
 	 */
 	struct e4l_want *wants;
 	size_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * waiting: collects inodes that may be swap files, so that many of them can be
- * read together, in disk order.
+ * waiting: collects inodes that may be swap files, so that the contents of many
+ * inodes can be read together, in disk order.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,7 +19,7 @@
 struct e4l_waiting {
 	struct e4l_piece piece;
 	struct e4l_file_score score;
-	/* the arrays of @piece: extents, tree blocks, inode */
+	/* the arrays to which @piece refers: extents, tree blocks, inode */
 	_Alignas(uint64_t) char copies[];
 };
 
@@ -37,7 +37,7 @@ static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 	return err ? err : e4l_candidates_settle(c, p);
 }
 
-/* Appends @bytes to the buffer at *@at; returns the copy. */
+/* Copies @bytes bytes of @v to *@at, and advances *@at.  Returns the copy. */
 static void *put(char **at, const void *v, size_t bytes)
 {
 	char *to = *at;
