@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Moves the end of a filesystem: makes the metadata of the new size in memory,
- * and gives them to the journal.  journal/switch.c explains the writes.
+ * end: shrinks a filesystem that has no file blocks above the new end.  Makes
+ * the metadata of the new size in memory, and passes them to the journal.
+ * journal/switch.c explains the writes.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "own.h"
 #include "place.h"
 
-/* What the handle has in memory for one size. */
+/* The members of the filesystem handle that depend on the filesystem's size. */
 struct state {
 	struct ext2_super_block *super;
 	struct opaque_ext2_group_desc *descs;
@@ -28,13 +29,22 @@ struct end {
 	struct e4l_journal *j;
 	struct e4l_size size;
 	struct state old;
-	struct e4l_own now, kept, gone, new;	/* own blocks: find_sets() */
-	bool overlap;		/* two things are in a block of @kept */
+	/*
+	 * Sets of own blocks.  @now has the own blocks of the old size, and
+	 * @kept has those of the new size.  @gone has the blocks below the new
+	 * end that are only in @now, and @new has the blocks that are only in
+	 * @kept.
+	 */
+	struct e4l_own now, kept, gone, new;
+	/* two metadata structures of the new size share a block */
+	bool overlap;
 };
 
 /* ------------------------------------------------------ is the tail empty? */
 
-/* Checks that all used blocks of [@from, @to) are own blocks. */
+/*
+ * Checks that the blocks [@from, @to), which are between own blocks, are free.
+ */
 static errcode_t check_gap(struct end *s, blk64_t from, blk64_t to)
 {
 	blk64_t blk;
@@ -120,7 +130,10 @@ static void free_state(struct state *s)
 	ext2fs_free_mem(&s->super);
 }
 
-/* Returns @part of @of blocks, in the proportion of @blocks. */
+/*
+ * Returns the share of @blocks blocks that equals the share of @part blocks in
+ * @of blocks.
+ */
 static blk64_t in_proportion(blk64_t part, blk64_t of, blk64_t blocks)
 {
 	return (blk64_t)((long double)part * blocks / of);
@@ -141,7 +154,10 @@ static void fill_super(struct end *s, struct ext2_super_block *sb)
 	sb->s_overhead_clusters = overhead > 0 ? overhead : 0;
 }
 
-/* Copies the used blocks below the end from the old bitmap to the new one. */
+/*
+ * Marks all blocks below the new end as used in @to that are used in the old
+ * block bitmap.
+ */
 static void copy_block_bits(struct end *s, ext2fs_block_bitmap to)
 {
 	ext2fs_block_bitmap from = s->old.blocks;
@@ -171,7 +187,10 @@ static void copy_inode_bits(struct end *s, ext2fs_inode_bitmap to)
 	}
 }
 
-/* The last group loses its free clusters above the end. */
+/*
+ * Subtracts the free clusters above the new end from the last group's count of
+ * free clusters.
+ */
 static void cut_last_group(struct end *s)
 {
 	ext2_filsys fs = s->fs;
@@ -188,7 +207,10 @@ static void cut_last_group(struct end *s)
 	ext2fs_bg_flags_clear(fs, last, EXT2_BG_BLOCK_UNINIT);
 }
 
-/* Gives the handle copies of everything, which then get the new size. */
+/*
+ * Replaces all size-dependent members of the handle by copies with the new
+ * size.  The old members stay in s->old.
+ */
 static errcode_t copy_state(struct end *s)
 {
 	ext2_filsys fs = s->fs;
@@ -233,7 +255,10 @@ static void drop_new_state(struct end *s)
 
 /* -------------------------------------------------------- the transaction */
 
-/* The MMP block vanishes with the tail: the new size has another one. */
+/*
+ * If the MMP block is above the new end, chooses another MMP block below the
+ * end.
+ */
 static errcode_t place_mmp(struct end *s, struct e4l_shape *shape)
 {
 	ext2_filsys fs = s->fs;
@@ -251,7 +276,7 @@ static errcode_t place_mmp(struct end *s, struct e4l_shape *shape)
 	return 0;
 }
 
-/* Copies the MMP block to its new place, which is still free. */
+/* Copies the MMP block to block @to, which is still free. */
 static errcode_t copy_mmp(struct end *s, blk64_t to)
 {
 	ext2_filsys fs = s->fs;
@@ -274,7 +299,7 @@ static errcode_t copy_mmp(struct end *s, blk64_t to)
 	return err ? e4l_fail(s->e, err, "moving the MMP block", 0, from) : 0;
 }
 
-/* Whether all blocks of @own below the end are free. */
+/* Whether all blocks of @own are free. */
 static bool all_free(struct end *s, const struct e4l_own *own)
 {
 	blk64_t blk;
@@ -301,7 +326,7 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 		return err;
 	sum = e4l_own_count(&s->kept);
 	e4l_own_sort(&s->kept);
-	/* the metadata of several groups can share a cluster */
+	/* with bigalloc, the metadata of several groups can share a cluster */
 	s->overlap = EXT2FS_CLUSTER_RATIO(s->fs) == 1 &&
 		     sum != e4l_own_count(&s->kept);
 	err = e4l_own_minus(&s->now, &s->kept, &s->gone);
@@ -311,7 +336,7 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 	return err;
 }
 
-/* Finds the own blocks of both sizes. */
+/* Finds the own blocks of the old size and of the new size. */
 static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 {
 	errcode_t err = e4l_own_add(s->fs, 0, s->fs->group_desc_count, &s->now);
@@ -345,9 +370,12 @@ static errcode_t change_own(struct end *s, struct e4l_txn *t)
 
 /* ------------------------------------------------------ the resize inode */
 
-/* The blocks reserved for descriptors, and the groups with copies of them. */
+/*
+ * The reserved GDT blocks, and the backup groups that have copies of these
+ * blocks.
+ */
 struct reserved {
-	blk64_t first;		/* in group 0 */
+	blk64_t first;		/* first reserved GDT block in group 0 */
 	uint32_t n;
 	dgrp_t *groups;
 	uint32_t n_groups;
@@ -376,7 +404,10 @@ static blk64_t first_reserved(ext2_filsys fs)
 	       (!sb->s_first_data_block && fs->blocksize == 1024);
 }
 
-/* Makes @blk list @n block numbers, unless it does already. */
+/*
+ * Makes @list, an array of block numbers, the content of block @blk.  If @blk
+ * already has this content, adds nothing to the transaction.
+ */
 static errcode_t put_list(struct end *s, struct e4l_txn *t, blk64_t blk,
 			  const uint32_t *list)
 {
@@ -426,7 +457,10 @@ static errcode_t put_dind(struct end *s, struct e4l_txn *t,
 	return put_list(s, t, dind, list);
 }
 
-/* Corrects i_blocks for the reserved blocks that are gone or new. */
+/*
+ * Changes i_blocks of the resize inode by the number of reserved GDT blocks
+ * that were added or removed.
+ */
 static errcode_t put_inode(struct end *s, struct e4l_txn *t,
 			   const struct reserved *r, uint8_t *inode)
 {
@@ -470,7 +504,10 @@ static errcode_t put_resize(struct end *s, struct e4l_txn *t,
 	return err;
 }
 
-/* Makes the resize inode of the new size. */
+/*
+ * Changes the resize inode so that it has the reserved GDT blocks of the new
+ * size.
+ */
 static errcode_t change_resize(struct end *s, struct e4l_txn *t)
 {
 	ext2_filsys fs = s->fs;
@@ -498,7 +535,10 @@ static errcode_t change_resize(struct end *s, struct e4l_txn *t)
 
 /* ------------------------------------------------------------- the switch */
 
-/* Commits the new size.  *@switched: the device may have it. */
+/*
+ * Commits the new size.  Sets *@switched to true if the device can already have
+ * the new size.
+ */
 static errcode_t change_size(struct end *s, bool *switched)
 {
 	struct e4l_txn *t;
@@ -578,7 +618,10 @@ errcode_t e4l_shrink_end(struct e4l *e, io_channel external,
 
 /* --------------------------------------------------------- is it possible? */
 
-/* Whether the groups of @size have the same backups as now. */
+/*
+ * Whether the numbers of descriptor blocks and of backup groups stay the same
+ * with the new size.
+ */
 static bool same_backups(struct e4l *e, const struct e4l_size *size)
 {
 	struct e4l_shape shape;

@@ -3,13 +3,14 @@
  * evacuate: moves blocks of inodes out of ranges, inode by inode.
  *
  *  1. scan: collect the maps of all inodes with blocks in the ranges, and the
- *     users of the attribute blocks there;
- *  2. move, in one session of the journal: quota and orphan files,
- *     attribute blocks, files with indirect maps, and files with extents, those
- *     with the most blocks to move first.
+ *     users of the attribute blocks in the ranges;
+ *  2. move, in one session of the journal: quota and orphan files, attribute
+ *     blocks, files with indirect maps, and files with extents.  Files with the
+ *     most blocks to move come first.
  *
- * A fragment goes to the shortest free extent that holds the fragment.  If there
- * is none, the fragment is divided among the largest free extents.
+ * A fragment goes to the shortest free extent that holds the fragment.  If no
+ * free extent is long enough, the fragment is divided among the largest free
+ * extents.
  */
 #include "config.h"
 #include <errno.h>
@@ -49,7 +50,10 @@ bool e4l_evac_is_in(const struct e4l_evac *ev, blk64_t blk)
 	return e4l_evac_part(ev, blk / ev->geo.cluster_blocks, 1, &part);
 }
 
-/* Adds the clusters of a free run that are outside the ranges. */
+/*
+ * Adds the clusters of a free run to ev->space, except clusters in the ranges
+ * to evacuate.
+ */
 static errcode_t add_space(struct e4l_evac *ev, uint64_t start, uint64_t len)
 {
 	struct e4l_run part;
@@ -67,7 +71,7 @@ static errcode_t add_space(struct e4l_evac *ev, uint64_t start, uint64_t len)
 	return err;
 }
 
-/* Ignores clusters that lie only partly in the run. */
+/* Adds a free run to ev->space.  Ignores clusters that are only partly free. */
 static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 {
 	struct e4l_evac *ev = priv;
@@ -102,7 +106,10 @@ static errcode_t add_given(struct e4l_evac *ev)
 	return err;
 }
 
-/* Reports progress, also between transactions. */
+/*
+ * Reports @blocks more written blocks, unless the evacuation is only simulated
+ * in an overlay.
+ */
 static void tell(struct e4l_evac *ev, uint64_t blocks)
 {
 	if (!ev->e->over)
@@ -193,7 +200,10 @@ errcode_t e4l_evac_block(struct e4l_evac *ev, blk64_t from, blk64_t *to)
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* Counts the clusters of the current inode, and those that must move. */
+/*
+ * Returns the number of data clusters of the current inode.  Sets *@todo to the
+ * number of clusters of data and tree blocks that must move.
+ */
 static uint64_t count_clusters(const struct e4l_evac *ev, uint64_t *todo)
 {
 	struct e4l_walk walk = e4l_walk_extents(ev->extents, ev->n_extents,
@@ -272,7 +282,7 @@ static errcode_t end_inode(struct e4l_evac *ev, const struct e4l_piece *p)
 	clusters = count_clusters(ev, &todo);
 	if (!todo)
 		return 0;
-	/* it must have been moved before */
+	/* e4l_shrink_move_log() must have moved the journal */
 	if (p->ino == ev->e->fs->super->s_journal_inum)
 		return pin(ev, p->ino);
 	if (ev->what->may_move &&
@@ -303,7 +313,7 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 	struct e4l_evac *ev = priv;
 	errcode_t err = 0;
 
-	/* its blocks are descriptors reserved for growing */
+	/* the resize inode has the reserved GDT blocks, which do not move */
 	if (p->ino == EXT2_RESIZE_INO)
 		return 0;
 	if (p->first) {
@@ -381,8 +391,9 @@ static bool should_stop(bool inside, void *priv)
 }
 
 /*
- * Opens @ev->apply.  @quota: whether the usage of the files' owners can change;
- * the quota files must not be moved while their positions are known.
+ * Opens @ev->apply.  If @quota is true, also reads the quota files, because the
+ * usage of the files' owners can change.  Quota files must not move after they
+ * have been read.
  */
 static errcode_t open_apply(struct e4l_evac *ev, bool quota)
 {

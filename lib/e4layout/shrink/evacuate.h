@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * evacuate: moves everything that belongs to inodes out of a part of the
- * filesystem, in transactions of the filesystem's own journal: data, tree blocks,
- * indirect blocks, attribute blocks, and the blocks of the quota files and of the
- * orphan file, but not the journal and the blocks of the resize inode.
+ * evacuate: moves the blocks of inodes out of a part of the filesystem, in
+ * transactions of the filesystem's own journal.  Data, tree blocks, indirect
+ * blocks and attribute blocks move, and so do quota files and the orphan file.
+ * The journal and the blocks of the resize inode do not move.
  */
 #ifndef E4L_EVACUATE_H
 #define E4L_EVACUATE_H
@@ -12,15 +12,15 @@
 
 struct e4l_evacuation {
 	/*
-	 * The @n_empty ranges that must not have blocks of inodes at the end:
-	 * whole clusters, sorted, not adjacent.  Blocks outside these ranges
-	 * receive the content.
+	 * The @n_empty ranges to evacuate.  The ranges consist of whole
+	 * clusters, are sorted by position, and are not adjacent to each
+	 * other.  Their content moves to free blocks outside the ranges.
 	 */
 	const struct e4l_block_run *empty;
 	size_t n_empty;
 	/*
 	 * Whether a file with blocks in the ranges may be moved.  @inode is in
-	 * host byte order.  NULL: every file may be moved.
+	 * host byte order.  If may_move is NULL, every file may be moved.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct ext2_inode_large *inode,
 			 const struct e4l_extent *extents, size_t n,
@@ -30,10 +30,15 @@ struct e4l_evacuation {
 
 struct e4l_evacuated {
 	uint64_t files;		/* inodes with moved blocks */
-	uint64_t blocks;	/* moved blocks, also unwritten blocks */
+	uint64_t blocks;	/* moved blocks, including unwritten blocks */
 	uint64_t transactions;
-	uint64_t fragments_before, fragments_after; /* of the moved files */
-	/* after ENOSPC: number of blocks that found no place */
+	/*
+	 * numbers of fragments of the moved files, before and after the moves
+	 */
+	uint64_t fragments_before, fragments_after;
+	/*
+	 * after ENOSPC, the number of blocks for which there is no free space
+	 */
 	uint64_t lacking_blocks;
 	bool stopped;		/* stop() ended the run */
 	uint64_t discarded_blocks;
@@ -43,10 +48,12 @@ struct e4l_evacuated {
 /*
  * Moves the content out of @what->empty.  A file gets more fragments only if no
  * free extent is large enough for a fragment.  On an overlay, the content of
- * regular files is not copied.  Errors: ENOSPC (see lacking_blocks);
- * E4L_ET_SHRINK_PINNED (may_move() returned false; the detail has the inode, or
- * the bad block list or the journal has blocks there); E4L_ET_TXN_FULL: a change does not fit into a
- * transaction; errors of e4l_journal_open(), of reading and of writing.
+ * regular files is not copied.  Errors: ENOSPC (result->lacking_blocks is set);
+ * E4L_ET_SHRINK_PINNED (the inode of the error detail cannot be moved:
+ * may_move() returned false, its blocks are not aligned to clusters, or it is
+ * the bad block inode or the journal); E4L_ET_TXN_FULL (a change does not fit
+ * into a transaction); errors of e4l_journal_open(), read errors and write
+ * errors.
  */
 errcode_t e4l_evacuate(struct e4l *e, struct e4l_repack_run *run,
 		       const struct e4l_evacuation *what,

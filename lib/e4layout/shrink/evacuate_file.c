@@ -15,17 +15,21 @@
 #include "e4layout/read/runs.h"
 #include "evacuate_work.h"
 
-#define TAIL_BYTES	8	/* magic and checksum of an orphan block */
+#define TAIL_BYTES	8 /* bytes of an orphan block's magic and checksum */
 
 struct mover {
 	struct e4l_evac *ev;
 	struct e4l_evac_job *job;
 	struct e4l_fragments new;
-	uint64_t limit, moving;		/* clusters per step, and so far */
-	/* end of the last place, in the file and on the disk */
+	/* maximum clusters to move in a step; clusters that have a new place */
+	uint64_t limit, moving;
+	/*
+	 * the clusters after the last cluster that has a new place: the logical
+	 * cluster in the file, and the new cluster on the disk
+	 */
 	uint64_t next_lc, next;
 	bool whole;			/* move all clusters, to defragment */
-	struct e4l_run *took;		/* taken for the current step */
+	struct e4l_run *took;	/* clusters taken for the current step */
 	size_t n_took;
 };
 
@@ -57,8 +61,9 @@ static errcode_t take(struct mover *m, uint64_t want, struct e4l_run *got)
 }
 
 /*
- * Takes a place for the @want clusters from logical cluster @lc on: behind the
- * previous clusters of the file, if there is enough space.
+ * Takes free clusters for the @want clusters of the file from logical cluster
+ * @lc on.  If there are @want free clusters directly after the file's previous
+ * clusters, takes these.
  */
 static errcode_t take_for(struct mover *m, uint64_t lc, uint64_t want,
 			  struct e4l_run *got)
@@ -88,7 +93,10 @@ static errcode_t untake_all(struct mover *m)
 	return err;
 }
 
-/* Finds places for the @n clusters from logical cluster @lc on. */
+/*
+ * Takes free clusters for the @n clusters of the file from logical cluster @lc
+ * on.
+ */
 static errcode_t place(struct mover *m, uint64_t lc, uint64_t n)
 {
 	struct e4l_run got;
@@ -108,7 +116,10 @@ static errcode_t place(struct mover *m, uint64_t lc, uint64_t n)
 	return err;
 }
 
-/* Finds places for the parts of a fragment that must move. */
+/*
+ * Takes free clusters for the parts of a fragment that are in the ranges to
+ * evacuate.
+ */
 static errcode_t place_fragment(struct mover *m, const struct e4l_fragment *f)
 {
 	uint64_t at = f->pc, end = f->pc + f->n;
@@ -253,7 +264,10 @@ static errcode_t keep_tree(struct e4l_evac_job *job, const struct e4l_step *step
 
 /* --------------------------------------------------------------------- step */
 
-/* The last cluster of a filesystem can be partial. */
+/*
+ * Removes blocks beyond the end of the filesystem from the runs that the step
+ * frees.  The last cluster of a filesystem can be partial.
+ */
 static void cut_at_end(const struct mover *m, struct e4l_step *step)
 {
 	uint64_t blocks = m->ev->geo.blocks;
@@ -295,7 +309,7 @@ static errcode_t give_all(struct mover *m, const struct e4l_step *step)
 	return err;
 }
 
-/* Counts the clusters that the step moves out of the ranges. */
+/* Counts the clusters that the step moves out of the ranges to evacuate. */
 static uint64_t count_moved(const struct mover *m, const struct e4l_step *step)
 {
 	uint64_t ratio = m->ev->geo.cluster_blocks, n = 0;
@@ -358,8 +372,9 @@ static errcode_t write_orphan_block(struct mover *m, char *buf, blk64_t blk)
 }
 
 /*
- * Writes the empty orphan file to its new blocks.  The checksum of a block
- * covers the block number.
+ * Writes empty orphan blocks to the new blocks of the orphan file.  A copy of
+ * the old blocks would have wrong checksums, because the checksum of an orphan
+ * block covers the block number.
  */
 static errcode_t write_orphan_file(struct mover *m, const struct e4l_step *step)
 {
@@ -387,7 +402,10 @@ static errcode_t finish_special(struct mover *m, const struct e4l_step *step)
 
 /* -------------------------------------------------------------------- moves */
 
-/* Makes smaller steps if the last one did not fit into a transaction. */
+/*
+ * Gives back the clusters of a step that did not fit into a transaction, and
+ * halves the size of the next step.
+ */
 static errcode_t halve(struct mover *m)
 {
 	errcode_t err = untake_all(m);
@@ -437,7 +455,7 @@ errcode_t e4l_evac_file(struct e4l_evac *ev, struct e4l_evac_job *job)
 	errcode_t err = 0;
 	bool fits = false;
 
-	/* a transaction has all changes of a special file, and no others */
+	/* the changes of a special file get transactions of their own */
 	if (job->special)
 		err = e4l_evac_settle(ev);
 	m.whole = is_better_whole(&m);

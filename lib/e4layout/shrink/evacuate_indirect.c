@@ -18,8 +18,8 @@
 
 /* A block of the map that is being changed. */
 struct level {
-	blk64_t blk;		/* 0: not in use */
-	uint32_t *entries;	/* as on disk */
+	blk64_t blk;		/* 0 if the level is not in use */
+	uint32_t *entries;	/* block numbers, little-endian */
 	bool dirty;
 };
 
@@ -27,10 +27,10 @@ struct mover {
 	struct e4l_evac *ev;
 	struct e4l_evac_job *job;
 	struct ext2_inode *inode;
-	uint32_t root[EXT2_N_BLOCKS];	/* i_block as on disk */
-	struct level level[LEVELS];	/* [0] maps data */
+	uint32_t root[EXT2_N_BLOCKS];	/* i_block, little-endian */
+	struct level level[LEVELS];	/* level[0] maps data blocks */
 	char *buf;			/* COPY_BYTES long */
-	blk64_t next;			/* block after the last new place */
+	blk64_t next;			/* block after the last taken block */
 };
 
 /* ------------------------------------------------------------- transactions */
@@ -49,7 +49,7 @@ static errcode_t put_level(struct mover *m, struct level *l)
 	return err;
 }
 
-/* Adds all changes so far to the transaction. */
+/* Adds the changed indirect blocks and the inode to the transaction. */
 static errcode_t put_all(struct mover *m)
 {
 	errcode_t err = 0;
@@ -64,9 +64,10 @@ static errcode_t put_all(struct mover *m)
 }
 
 /*
- * Returns the most metadata blocks of a move and of put_all().  A move of @n
- * blocks changes two blocks of each group of the old and of the new place.  Each
- * level of the map, a new block of the map, and the inode need one block.
+ * Returns the maximum number of metadata blocks that a move of @n blocks and
+ * put_all() change.  The move changes two blocks of each group that has old or
+ * new blocks.  Each level of the map, a new indirect block, and the inode need
+ * one block.
  */
 static uint64_t least_room(const struct mover *m, uint64_t n)
 {
@@ -75,7 +76,10 @@ static uint64_t least_room(const struct mover *m, uint64_t n)
 	return 2 * 2 * (n / per_group + 2) + LEVELS + 2;
 }
 
-/* Makes sure that the transaction has space for a move of @n blocks. */
+/*
+ * If the transaction has no space for a move of @n blocks, commits the
+ * transaction and begins another one.
+ */
 static errcode_t make_room(struct mover *m, uint64_t n)
 {
 	errcode_t err;
@@ -116,7 +120,8 @@ static errcode_t copy(struct mover *m, blk64_t from, blk64_t to, uint64_t n)
 }
 
 /*
- * Takes a place for up to @want blocks, behind the previous place if possible.
+ * Takes up to @want free blocks, if possible directly after the previously
+ * taken blocks.
  */
 static errcode_t take(struct mover *m, uint64_t want, struct e4l_run *got)
 {
@@ -128,7 +133,10 @@ static errcode_t take(struct mover *m, uint64_t want, struct e4l_run *got)
 	return e4l_space_take(space, got->start, got->len);
 }
 
-/* Moves @n contiguous data blocks to contiguous blocks, at most @n of them. */
+/*
+ * Moves up to @n contiguous data blocks from block @from on.  Sets *@got to the
+ * new blocks.
+ */
 static errcode_t move_run(struct mover *m, blk64_t from, uint64_t n,
 			  struct e4l_run *got)
 {
@@ -159,7 +167,10 @@ static blk64_t entry(const uint32_t *v, size_t i)
 	return ext2fs_le32_to_cpu(v[i]);
 }
 
-/* Returns how many entries from @i on refer to contiguous blocks to move. */
+/*
+ * Returns how many entries from entry @i on refer to contiguous blocks in the
+ * ranges to evacuate.
+ */
 static size_t run_length(const struct mover *m, const uint32_t *v, size_t i,
 			 size_t n)
 {
@@ -171,7 +182,10 @@ static size_t run_length(const struct mover *m, const uint32_t *v, size_t i,
 	return len;
 }
 
-/* Moves the data blocks of the @n entries @v. */
+/*
+ * Moves the data blocks of the @n map entries @v that are in the ranges to
+ * evacuate.
+ */
 static errcode_t move_data(struct mover *m, uint32_t *v, size_t n, bool *dirty)
 {
 	struct e4l_run got;
@@ -201,8 +215,8 @@ static errcode_t move_entries(struct mover *m, uint32_t *v, size_t n,
 			      unsigned int level, bool *dirty);
 
 /*
- * Moves the block of the map itself.  @ref, the entry that refers to the block,
- * changes in the same transaction.
+ * Moves the indirect block of level @l.  In the same transaction, changes @ref,
+ * the entry that refers to the indirect block.
  */
 static errcode_t move_level(struct mover *m, struct level *l, uint32_t *ref,
 			    bool *dirty)
@@ -221,7 +235,10 @@ static errcode_t move_level(struct mover *m, struct level *l, uint32_t *ref,
 	return err;
 }
 
-/* Moves a block of the map, and everything below it. */
+/*
+ * Moves an indirect block out of the ranges to evacuate, and all blocks that
+ * the indirect block maps.
+ */
 static errcode_t move_tree(struct mover *m, uint32_t *ref, unsigned int level,
 			   bool *dirty)
 {

@@ -9,10 +9,16 @@
 #include "e4layout/base/io_pool.h"
 #include "evacuate_work.h"
 
-/* Blocks of two groups, and the attribute block. */
+/*
+ * Metadata blocks of a move besides inodes: a bitmap and a descriptor block in
+ * each of two groups, and the attribute block.
+ */
 #define MOVE_BLOCKS	5
 
-/* Copies the attribute block.  Its checksum covers the block number. */
+/*
+ * Copies the attribute block, and computes the checksum again, because the
+ * checksum covers the block number.
+ */
 static errcode_t copy_block(struct e4l_evac *ev, ext2_ino_t ino, blk64_t from,
 			    blk64_t to)
 {
@@ -39,7 +45,7 @@ static errcode_t change_user(struct e4l_evac *ev, ext2_ino_t ino, blk64_t to,
 	return e4l_txn_put_inode(ev->txn, ino, inode);
 }
 
-/* Moves the attribute block of the @n users @v. */
+/* Moves the attribute block that the @n inodes of @v share. */
 static errcode_t move_block(struct e4l_evac *ev,
 			    const struct e4l_evac_xattr *v, size_t n,
 			    struct ext2_inode *inode)

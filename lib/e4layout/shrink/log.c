@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Moves the journal.
+ * log: moves the journal.
  *
  * The kernel reads the journal inode before it replays the log, and then uses
- * the log where this inode has it.  Therefore no transaction may change the
- * place of the log, or free its blocks, while the log is in the old place:
+ * the blocks of the journal inode as the log.  Therefore, before the log has
+ * moved, no transaction may change or free the blocks of the log:
  *
  *   1. A transaction appends the new blocks to the journal inode, behind the
  *      log, as unwritten blocks beyond the end of the file.
  *   2. The log is empty, and needs_recovery is clear.  The old blocks are copied
- *      to the new ones.                                                  flush
+ *      to the new blocks.                                                flush
  *   3. One write of the journal inode exchanges the old and the new blocks.  All
  *      changed bytes are in one sector.  Both logs are empty.            flush
  *   4. A transaction frees the old blocks, which are behind the log now.
  *
- * Tree blocks are never changed while an inode refers to them.  Those of one step
- * are blocks behind the log in the other step, so that each block has an owner.
+ * Tree blocks are never changed while an inode refers to them.  The tree blocks
+ * of one step are mapped behind the log in the other step, so that each block
+ * has an owner.
  *
- * After a power cut at any write, the filesystem is clean or the replay makes
- * it clean.  At most, the journal inode has blocks behind the log.  The next run
- * first frees them, in a transaction like that of step 4.
+ * After a power cut at any write, the filesystem is clean, or the replay makes
+ * the filesystem clean.  The journal inode can still have blocks behind the log.
+ * The next run first frees these blocks, in a transaction as in step 4.
  */
 #include "config.h"
 #include <endian.h>
@@ -37,9 +38,10 @@
 #include "place.h"
 
 #define COPY_BYTES	(1u << 20)
-#define MAX_LEN		32767u	/* blocks of an unwritten extent */
+#define MAX_LEN		32767u	/* maximum blocks of an unwritten extent */
 #define UNWRITTEN	32768u	/* added to the length of an unwritten extent */
-#define MAX_RUNS	80	/* extents that fit in a tree block of any size */
+/* extents that fit into a tree block of any block size */
+#define MAX_RUNS	80
 
 /* Runs of blocks, in logical order. */
 struct runs {
@@ -55,16 +57,19 @@ struct log {
 	const struct e4l_size *size;
 	ext2_ino_t ino;
 	uint8_t *inode;		/* in host byte order */
-	struct runs now;	/* the blocks of the log, */
-	struct runs tree;	/* of its extent tree, and behind the log */
-	struct runs behind;	/* only those behind the log */
-	struct runs wanted;	/* the log after the move */
-	struct runs new, old;	/* what it gets and loses */
-	/* the tree blocks of steps 1 and 3 if the inode is too small; or 0 */
+	struct runs now;	/* current blocks of the log */
+	struct runs tree; /* blocks of the extent tree, and behind the log */
+	struct runs behind;	/* only the blocks behind the log */
+	struct runs wanted;	/* blocks of the log after the move */
+	struct runs new, old;	/* blocks that the log gets and loses */
+	/*
+	 * tree blocks of step 1 and of step 3; 0 if all extents fit into the
+	 * inode
+	 */
 	struct leaves {
 		blk64_t log, behind;
 	} first, second;
-	uint64_t *lacking;	/* see e4l_shrink_move_log() */
+	uint64_t *lacking;	/* @lacking of e4l_shrink_move_log() */
 	errcode_t err;
 };
 
@@ -135,8 +140,9 @@ static int note(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk, blk64_t ref_blk,
 }
 
 /*
- * Takes the blocks behind the log, which an interrupted run has left there, for
- * blocks to be freed.
+ * Removes the blocks behind the log from l->now, and adds these blocks to
+ * l->tree and l->behind, so that they will be freed.  An interrupted run can
+ * have left blocks behind the log.
  */
 static errcode_t cut_behind(struct log *l)
 {
@@ -188,7 +194,7 @@ static errcode_t read_log(struct log *l)
 	return err ? err : cut_behind(l);
 }
 
-/* Whether a run must move. */
+/* Whether a run has blocks above the new end, so that the run must move. */
 static bool is_above(const struct log *l, const struct e4l_own_run *r)
 {
 	return r->blk + r->len > l->size->blocks;
@@ -219,7 +225,7 @@ static errcode_t find(const struct log *l, blk64_t len, blk64_t *blk)
 	return e4l_place_find(l->fs, 0, l->size->blocks, len, blk);
 }
 
-/* Finds the longest free run of at most @len blocks. */
+/* Finds the longest free run of at most @len blocks below the new end. */
 static errcode_t find_longest(const struct log *l, blk64_t len,
 			      struct e4l_own_run *run)
 {
@@ -245,7 +251,10 @@ static errcode_t take(struct log *l, struct e4l_txn *t, blk64_t len,
 	return err ? err : e4l_txn_alloc(t, run->blk, run->len);
 }
 
-/* The free space below the end is too small, or in too many pieces. */
+/*
+ * Reports that free space below the new end is too small or too fragmented, and
+ * sets *l->lacking to the number of missing blocks.
+ */
 static errcode_t no_space(struct log *l)
 {
 	struct e4l_own_run run = { 0, 0 };
@@ -257,7 +266,10 @@ static errcode_t no_space(struct log *l)
 	return e4l_fail(l->e, ENOSPC, "moving the journal", l->ino, 0);
 }
 
-/* Gives @len blocks of the log a new place. */
+/*
+ * Takes free blocks for @len blocks of the log.  Adds the free blocks to
+ * l->wanted and l->new.
+ */
 static errcode_t take_all(struct log *l, struct e4l_txn *t, blk64_t len)
 {
 	struct e4l_own_run run;
@@ -279,7 +291,10 @@ static bool fits_whole(const struct log *l)
 	return !find(l, count(&l->now), &blk);
 }
 
-/* Chooses the places of all blocks: one new run, or new ones where necessary. */
+/*
+ * Chooses the blocks of the log after the move: one free run, if any is long
+ * enough; otherwise, new blocks only for runs above the new end.
+ */
 static errcode_t choose(struct log *l, struct e4l_txn *t)
 {
 	bool whole = fits_whole(l);
@@ -304,7 +319,10 @@ static errcode_t choose(struct log *l, struct e4l_txn *t)
 
 /* --------------------------------------------------------------- the inode */
 
-/* Begins a node at @node.  Returns the place of its first entry. */
+/*
+ * Writes the header of an extent tree node to @node.  Returns the address of
+ * the node's first entry.
+ */
 static uint8_t *put_header(uint8_t *node, size_t entries, size_t max,
 			   unsigned int depth)
 {
@@ -315,7 +333,10 @@ static uint8_t *put_header(uint8_t *node, size_t entries, size_t max,
 	return node + EXTENT_ENTRY_BYTES;
 }
 
-/* Adds extents from logical block @lblk on; those behind the log are unwritten. */
+/*
+ * Writes extents for the runs @r, from logical block @lblk on.  Extents behind
+ * the log are unwritten.
+ */
 static void put_extents(const struct log *l, uint8_t *entry,
 			const struct runs *r, blk64_t lblk)
 {
@@ -338,7 +359,10 @@ static void put_index(uint8_t *entry, blk64_t lblk, blk64_t leaf)
 	put_le16(entry + 8, leaf >> 32);
 }
 
-/* Writes a tree block directly: no inode refers to it yet. */
+/*
+ * Writes a tree block without a transaction, because no inode refers to the
+ * tree block yet.
+ */
 static errcode_t write_leaf(struct log *l, const struct runs *r, blk64_t lblk,
 			    blk64_t leaf)
 {
@@ -361,7 +385,7 @@ static errcode_t write_leaf(struct log *l, const struct runs *r, blk64_t lblk,
 }
 
 /*
- * Sets the map of the inode in memory.  The size of the file stays that of the
+ * Sets the map of the inode in memory.  The file size remains the size of the
  * log, so that the blocks behind the log are like preallocated blocks.
  */
 static errcode_t set_inode(struct log *l, const struct runs *log,
@@ -413,8 +437,8 @@ static bool add_leaves(const struct log *l, struct runs *r,
 }
 
 /*
- * Sets *@behind to the blocks that belong to the inode, but not to the log: in
- * step 1, and in step 3.
+ * Sets *@behind to the blocks that the journal inode has behind the log in step
+ * 1.  behind_second() returns the blocks of step 3.
  */
 static bool behind_first(const struct log *l, struct runs *behind)
 {
@@ -469,7 +493,7 @@ static errcode_t append_in(struct log *l, struct e4l_txn *t)
 	return err ? err : e4l_txn_put_inode(t, l->ino, l->inode);
 }
 
-/* Step 1. */
+/* Step 1 of the move: appends the new blocks to the journal inode. */
 static errcode_t append(struct log *l)
 {
 	struct e4l_txn *t;
@@ -492,7 +516,10 @@ static errcode_t append(struct log *l)
 	return err ? err : err2;
 }
 
-/* Returns the block of @r with the logical block @lblk, and cuts *@len. */
+/*
+ * Returns the block of @r that has the logical block @lblk.  Limits *@len to
+ * the number of contiguous blocks from the returned block on.
+ */
 static blk64_t place_of(const struct runs *r, blk64_t lblk, blk64_t *len)
 {
 	size_t i = 0;
@@ -504,7 +531,7 @@ static blk64_t place_of(const struct runs *r, blk64_t lblk, blk64_t *len)
 	return r->v[i].blk + lblk;
 }
 
-/* Step 2: copies the log. */
+/* Step 2 of the move: copies the log to the new blocks. */
 static errcode_t copy_log(struct log *l)
 {
 	blk64_t blocks = count(&l->now), done, n;
@@ -524,7 +551,7 @@ static errcode_t copy_log(struct log *l)
 		from = place_of(&l->now, done, &n);
 		to = place_of(&l->wanted, done, &n);
 		bytes = -(int)(n * l->fs->blocksize);
-		/* the log of an overlay is not used, except its superblock */
+		/* in an overlay, only the superblock of the journal is used */
 		if (from == to || (l->e->over && done))
 			continue;
 		err = e4l_journal_check(l->j);
@@ -541,7 +568,7 @@ static errcode_t copy_log(struct log *l)
 	return err;
 }
 
-/* Writes the inode in its place, outside a transaction. */
+/* Writes the journal inode to the inode table, without a transaction. */
 static errcode_t write_inode(struct log *l)
 {
 	ext2_filsys fs = l->fs;
@@ -569,7 +596,10 @@ static errcode_t write_inode(struct log *l)
 	return err ? e4l_fail(l->e, err, "moving the journal", l->ino, blk) : 0;
 }
 
-/* Step 3: the log is in its new place, the old blocks are behind it. */
+/*
+ * Step 3 of the move: makes the new blocks the log, and puts the old blocks
+ * behind the log.
+ */
 static errcode_t exchange_in(struct log *l)
 {
 	struct runs behind;
@@ -589,7 +619,10 @@ static errcode_t exchange_in(struct log *l)
 	return err ? err : e4l_renew_buffers(l->fs->io);
 }
 
-/* Steps 2 and 3.  The session writes nothing: it checks for other users. */
+/*
+ * Steps 2 and 3 of the move.  The journal session writes nothing, but checks
+ * that no other program has changed the filesystem.
+ */
 static errcode_t exchange(struct log *l)
 {
 	errcode_t err, err2;
@@ -604,7 +637,10 @@ static errcode_t exchange(struct log *l)
 	return err ? err : err2;
 }
 
-/* Contiguous runs are joined, because they can share a cluster. */
+/*
+ * Frees the clusters of the runs @r.  Contiguous runs are joined first, because
+ * two contiguous runs can share a cluster.
+ */
 static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio)
 {
 	errcode_t err = 0;
@@ -622,8 +658,8 @@ static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio
 }
 
 /*
- * Gives the inode only the blocks of the log, and frees the others.  The tree
- * block of the log stays, and is not changed.
+ * Removes the blocks behind the log from the journal inode, and frees the
+ * blocks @others.  The tree block of the log does not change.
  */
 static errcode_t truncate_in(struct log *l, struct e4l_txn *t,
 			     const struct runs *others)
@@ -636,7 +672,7 @@ static errcode_t truncate_in(struct log *l, struct e4l_txn *t,
 	return err ? err : free_all(t, others, ratio_of(l));
 }
 
-/* The superblock has a copy of the journal's map. */
+/* Updates the copy of the journal inode's map in the superblock. */
 static void keep_map(struct log *l)
 {
 	struct ext2_inode *in = (struct ext2_inode *)l->inode;
@@ -668,7 +704,7 @@ static errcode_t cut(struct log *l, const struct runs *others)
 	return err ? err : err2;
 }
 
-/* Step 4. */
+/* Step 4 of the move: frees the old blocks. */
 static errcode_t finish(struct log *l)
 {
 	struct runs others;
@@ -694,7 +730,7 @@ static blk64_t get_index(const uint8_t *entry)
 
 /*
  * Sets *@leaves to the tree blocks that set_map() has written before an
- * interruption.  Returns false if the tree has another form.
+ * interruption.  If set_map() does not write trees of this form, returns false.
  */
 static bool find_leaves(const struct log *l, struct leaves *leaves)
 {
@@ -713,7 +749,7 @@ static bool find_leaves(const struct log *l, struct leaves *leaves)
 	return true;
 }
 
-/* Frees the blocks behind the log, which an interrupted run has left there. */
+/* Frees the blocks that an interrupted run has left behind the log. */
 static errcode_t clean(struct log *l)
 {
 	const struct ext2_inode *in = (struct ext2_inode *)l->inode;

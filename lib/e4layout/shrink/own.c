@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Sets of clusters with the filesystem's own blocks. */
+/*
+ * own: sets of the clusters that have own blocks, which is metadata that
+ * belongs to no inode.
+ */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "own.h"
@@ -16,7 +19,10 @@ static errcode_t push(struct e4l_own *own, blk64_t blk, blk64_t end)
 	return err;
 }
 
-/* Rounds @run to clusters; descriptors can point outside the filesystem. */
+/*
+ * Adds @run, rounded to clusters, to @own.  Omits blocks outside the
+ * filesystem, to which descriptors can refer.
+ */
 static errcode_t push_clusters(ext2_filsys fs, struct e4l_own *own,
 			       const struct e4l_own_run *run)
 {

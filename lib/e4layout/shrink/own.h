@@ -6,7 +6,9 @@
 #include "e4layout/base/internal.h"
 #include "e4layout/format/own_blocks.h"
 
-/* Runs of whole clusters, in disk order; none touches the next. */
+/*
+ * Runs of whole clusters, in disk order.  No run is adjacent to the next run.
+ */
 struct e4l_own {
 	struct e4l_own_run *v;
 	size_t n;
@@ -14,18 +16,22 @@ struct e4l_own {
 
 /*
  * Appends the own blocks of the groups [@first, @end) of @fs, rounded to
- * clusters.  e4l_own_sort() then sorts and joins the runs.
+ * clusters.  The caller then calls e4l_own_sort(), which sorts and joins the
+ * runs.
  */
 errcode_t e4l_own_add(ext2_filsys fs, dgrp_t first, dgrp_t end,
 		      struct e4l_own *own);
 void e4l_own_sort(struct e4l_own *own);
 
-/* Cuts off the blocks from block @end on; @own must be sorted. */
+/* Removes all blocks from block @end on.  @own must be sorted. */
 void e4l_own_cut(struct e4l_own *own, blk64_t end);
 
 blk64_t e4l_own_count(const struct e4l_own *own);
 
-/* Sets *@diff to the blocks of @a that are not in @b; both must be sorted. */
+/*
+ * Appends the blocks of @a that are not in @b to @diff.  @a and @b must be
+ * sorted.
+ */
 errcode_t e4l_own_minus(const struct e4l_own *a, const struct e4l_own *b,
 			struct e4l_own *diff);
 

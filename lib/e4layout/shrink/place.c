@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Finds contiguous free clusters for metadata. */
+/* place: finds contiguous free clusters for metadata. */
 #include "config.h"
 #include <errno.h>
 #include "place.h"
 
-/* Returns the first block from @blk on that is free, or @to. */
+/*
+ * Returns the first free block in [@blk, @to), or @to if all blocks are used.
+ */
 static blk64_t next_free(ext2_filsys fs, blk64_t blk, blk64_t to)
 {
 	blk64_t found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Moves metadata across the new end while the filesystem has its old size:
- * each move is a transaction of its own, and leaves a valid filesystem.
+ * prepare: moves metadata across the new end while the filesystem has its old
+ * size.  Each move is a transaction of its own, and leaves a valid filesystem.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,7 +18,7 @@ struct prepare {
 	ext2_filsys fs;
 	struct e4l_journal *j;
 	const struct e4l_size *size;
-	bool moved;		/* a table has moved */
+	bool moved;		/* a bitmap or an inode table was moved */
 };
 
 static blk64_t table_len(ext2_filsys fs, enum e4l_table table)
@@ -32,7 +32,10 @@ static blk64_t whole(ext2_filsys fs, blk64_t len)
 	       ~(blk64_t)EXT2FS_CLUSTER_MASK(fs);
 }
 
-/* Copies blocks outside the transaction: nothing refers to the new ones yet. */
+/*
+ * Copies blocks without a transaction, because nothing refers to the new blocks
+ * yet.
+ */
 static errcode_t copy_blocks(struct prepare *p, blk64_t from, blk64_t to,
 			     blk64_t len)
 {
@@ -64,8 +67,8 @@ static errcode_t copy_blocks(struct prepare *p, blk64_t from, blk64_t to,
 }
 
 /*
- * Frees the clusters of the old place, except those with other own blocks: only
- * with bigalloc, several tables can be in one cluster.
+ * Frees the old clusters of a bitmap or an inode table, except clusters that
+ * have other own blocks.  With bigalloc, several bitmaps can share a cluster.
  */
 static errcode_t free_old(struct prepare *p, struct e4l_txn *t, blk64_t blk,
 			  blk64_t len)
@@ -111,7 +114,9 @@ static errcode_t move_in(struct prepare *p, struct e4l_txn *t, dgrp_t group,
 	return err;
 }
 
-/* Moves a table of @group to free blocks of [@from, @to). */
+/*
+ * Moves a bitmap or the inode table of @group to free blocks in [@from, @to).
+ */
 static errcode_t move_table(struct prepare *p, dgrp_t group,
 			    enum e4l_table table, blk64_t from, blk64_t to)
 {
@@ -134,7 +139,10 @@ static errcode_t move_table(struct prepare *p, dgrp_t group,
 	return e4l_txn_commit(t);
 }
 
-/* Without flex_bg, the tables of a group must be in the group. */
+/*
+ * Moves a bitmap or the inode table of a kept group below the new end.  Without
+ * flex_bg, the new blocks must be in the group.
+ */
 static errcode_t move_below(struct prepare *p, dgrp_t group,
 			    enum e4l_table table)
 {
@@ -145,14 +153,20 @@ static errcode_t move_below(struct prepare *p, dgrp_t group,
 	return move_table(p, group, table, from, p->size->blocks);
 }
 
-/* Moves a table of a removed group to free blocks above the end, if any. */
+/*
+ * Moves a bitmap or the inode table of a removed group above the new end, if
+ * there are enough free blocks.
+ */
 static errcode_t move_above(struct prepare *p, dgrp_t group,
 			    enum e4l_table table)
 {
 	blk64_t end = ext2fs_blocks_count(p->fs->super), blk;
 	blk64_t len = whole(p->fs, table_len(p->fs, table));
 
-	/* an ENOSPC of move_table() can be an error of a write */
+	/*
+	 * check free space first, because ENOSPC of move_table() can be a write
+	 * error
+	 */
 	if (!ext2fs_has_feature_flex_bg(p->fs->super) ||
 	    e4l_place_find(p->fs, p->size->blocks, end, len, &blk))
 		return 0;
@@ -200,7 +214,10 @@ static errcode_t move_dind(struct prepare *p, struct e4l_txn *t,
 	return err ? err : e4l_txn_free(t, from & ~(ratio - 1), ratio);
 }
 
-/* Moves the double indirect block of the resize inode, the only own one. */
+/*
+ * Moves the double indirect block of the resize inode below the new end.  All
+ * other blocks of the resize inode are reserved GDT blocks, which cannot move.
+ */
 static errcode_t move_resize(struct prepare *p)
 {
 	struct e4l_txn *t;
@@ -255,7 +272,9 @@ static errcode_t move_all(struct prepare *p)
 		err = move_group(p, g);
 	if (!err)
 		err = move_resize(p);
-	/* even after an error: the backups must not point to freed blocks */
+	/*
+	 * even after an error, because backups must not refer to freed blocks
+	 */
 	return p->moved && !e4l_journal_check(p->j) ?
 	       first_of(err, e4l_journal_write_backups(p->j)) : err;
 }

@@ -8,15 +8,15 @@
 #include "room.h"
 
 struct room {
-	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
+	struct e4l *e;		/* must be first, for e4l_refuse_damage() */
 	const struct e4l_size *size;
 	blk64_t ratio;
-	struct e4l_own walls;	/* metadata, and the journal */
-	struct e4l_block_run *free;	/* free extents below the end */
+	struct e4l_own walls;	/* clusters of metadata and of the journal */
+	struct e4l_block_run *free;	/* free extents below the new end */
 	size_t n_free;
-	blk64_t log;		/* blocks of the journal without those behind it */
-	blk64_t len;		/* the same in whole clusters */
-	bool above;		/* the journal has blocks above the end */
+	blk64_t log;	/* number of blocks up to the end of the journal file */
+	blk64_t len;		/* @log, rounded up to whole clusters */
+	bool above;		/* the journal has blocks above the new end */
 	errcode_t err;
 };
 
@@ -78,7 +78,10 @@ static blk64_t largest(const struct room *r)
 	return most;
 }
 
-/* Whether a range can be evacuated: it is below the end, and has no walls. */
+/*
+ * Whether the r->len blocks from block @start on can be evacuated.  The blocks
+ * must be below the new end and must have no walls.
+ */
 static bool is_movable(const struct room *r, blk64_t start)
 {
 	const struct e4l_size *size = r->size;
@@ -88,8 +91,9 @@ static bool is_movable(const struct room *r, blk64_t start)
 }
 
 /*
- * Chooses the range with the most free blocks that begins with a free extent.
- * Returns false if there is none.
+ * Chooses a range of r->len blocks that can be evacuated and begins with a free
+ * extent.  Of all such ranges, takes the range with the most free blocks.
+ * Returns false if there is no such range.
  */
 static bool choose(const struct room *r, struct e4l_block_run *range)
 {
@@ -97,7 +101,10 @@ static bool choose(const struct room *r, struct e4l_block_run *range)
 	blk64_t most = 0, sum = 0, start, end, all;
 	size_t i, k = 0;
 
-	/* @sum: free blocks from run @i to run @k - 1, which end in the range */
+	/*
+	 * @sum is the number of blocks of the free extents @i to @k - 1, which
+	 * end in the range
+	 */
 	for (i = 0; i < r->n_free; i++) {
 		start = (v[i].pblk + r->ratio - 1) / r->ratio * r->ratio;
 		end = start + r->len;

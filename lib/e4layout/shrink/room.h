@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* room: makes a free extent for the journal below a new end. */
+/* room: makes a free extent for the journal below the new end. */
 #ifndef E4L_SHRINK_ROOM_H
 #define E4L_SHRINK_ROOM_H
 
@@ -7,10 +7,11 @@
 #include "size.h"
 
 /*
- * If the journal has blocks above the end of @size, and no free extent below the
- * end can hold the journal, evacuates the range below the end that needs the
- * fewest moves.  Files can move above the end.  If there is no such range, does
- * nothing.  @what has may_move() only.  Errors: as e4l_evacuate().
+ * If the journal has blocks above the end of @size, and no free extent below
+ * the end can hold the journal, evacuates the range below the end that needs
+ * the fewest moves.  Evacuated files can move above the end.  If no range can
+ * be evacuated, does nothing.  Of @what, only may_move() and @priv are used.
+ * Errors: as e4l_evacuate().
  */
 errcode_t e4l_shrink_room(struct e4l *e, struct e4l_repack_run *run,
 			  const struct e4l_size *size,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The arithmetic of a smaller filesystem: its groups, descriptors and inodes,
- * the blocks that its metadata and its files take, and the smallest size.
+ * size: computes the properties of a smaller filesystem (groups, descriptors,
+ * inodes, and blocks of metadata and files), and the smallest size.
  */
 #include "config.h"
 #include <stdlib.h>
 #include "own.h"
 #include "size.h"
 
-/* The fewest blocks of a last group, besides its metadata. */
+/* minimum number of blocks of the last group, without its metadata */
 #define LAST_GROUP_BLOCKS 50
 
 static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
@@ -21,10 +21,11 @@ static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
 /* ------------------------------------------------------------- the groups */
 
 /*
- * Keeps the backup groups of sparse_super2 that exist.  A removed group gets no
- * substitute: the numbers of the backup groups are in another sector of the
- * superblock than its size.  If only one of these sectors is written, no backup
- * must appear in a group that remains.
+ * Keeps the backup groups of sparse_super2 that are not removed.  A removed
+ * backup group is not replaced by another group, for the following reason.  The
+ * size and the backup groups are in different sectors of the superblock.  If
+ * only one of these sectors is written, no kept group must become a backup
+ * group.
  */
 static void set_backups(ext2_filsys fs, struct e4l_size *size)
 {
@@ -38,8 +39,9 @@ static void set_backups(ext2_filsys fs, struct e4l_size *size)
 }
 
 /*
- * Former descriptor blocks become reserved blocks, so that the filesystem can
- * grow to its old size again.
+ * Sets the number of descriptor blocks.  Descriptor blocks that are no longer
+ * needed become reserved GDT blocks, so that the filesystem can grow to its old
+ * size again.
  */
 static void set_descriptors(ext2_filsys fs, struct e4l_size *size)
 {
@@ -73,9 +75,10 @@ static void set_groups(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 }
 
 /*
- * Whether the metadata of @size must not be replayed at the present size.  The
- * user can permit this replay before the size changes: see journal/switch.c.
- * Reserved blocks then replace descriptors, of which there must be a backup.
+ * Whether a shrink to @size is unsafe because the group descriptors have no
+ * backup.  If e2fsck replays the journal before the size changes (see
+ * journal/switch.c), reserved GDT blocks can overwrite descriptors.  e2fsck then
+ * needs a backup of the descriptors.
  */
 static bool needs_backup(ext2_filsys fs, const struct e4l_size *size)
 {
@@ -116,7 +119,7 @@ void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 	e4l_size_set_super(size, sb);
 }
 
-/* The blocks that the metadata of the last group can take. */
+/* Returns the maximum number of blocks of the last group's metadata. */
 static blk64_t last_overhead(ext2_filsys fs, const struct e4l_size *size)
 {
 	struct e4l_own_run runs[E4L_OWN_BACKUPS];
@@ -139,7 +142,7 @@ static blk64_t last_length(ext2_filsys fs, const struct e4l_size *size)
 	       (blk64_t)(size->groups - 1) * fs->super->s_blocks_per_group;
 }
 
-/* The fewest blocks that the last group of @size may have. */
+/* Returns the minimum length of the last group of @size, in blocks. */
 static blk64_t last_least(ext2_filsys fs, const struct e4l_size *size)
 {
 	blk64_t least = whole_clusters(fs, last_overhead(fs, size) +
@@ -149,7 +152,7 @@ static blk64_t last_least(ext2_filsys fs, const struct e4l_size *size)
 						fs->super->s_blocks_per_group;
 }
 
-/* Sets the largest valid size of at most @blocks blocks. */
+/* Sets *@size to the largest valid size of at most @blocks blocks. */
 static errcode_t lay_out(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 {
 	blk64_t first = fs->super->s_first_data_block;
@@ -165,7 +168,7 @@ static errcode_t lay_out(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 		set_groups(fs, blocks, size);
 		if (needs_backup(fs, size))
 			return E4L_ET_BAD_ARGUMENT;
-		/* the present size is valid, whoever has made it */
+		/* the current size is always valid */
 		if (blocks == now || last_length(fs, size) >=
 				     last_least(fs, size))
 			return 0;
@@ -175,7 +178,11 @@ static errcode_t lay_out(ext2_filsys fs, blk64_t blocks, struct e4l_size *size)
 
 /* ------------------------------------------------------------- the blocks */
 
-/* The own blocks now, those that remain, and the former minus the latter. */
+/*
+ * Sets of own blocks.  @now has the own blocks of the current size, and @kept
+ * has those of the new size.  @gone has the blocks that are only in @now, and
+ * @new has the blocks that are only in @kept.
+ */
 struct sets {
 	struct e4l_own now, kept, gone, new;
 };
@@ -206,7 +213,7 @@ static errcode_t fill_sets(ext2_filsys fs, struct e4l_shape *shape,
 	return err;
 }
 
-/* The blocks in use, in whole clusters. */
+/* Returns the number of blocks of all used clusters. */
 static blk64_t blocks_in_use(ext2_filsys fs)
 {
 	blk64_t clusters = 0, all;
@@ -219,8 +226,9 @@ static blk64_t blocks_in_use(ext2_filsys fs)
 }
 
 /*
- * Counts the tables of a group that lie on the wrong side of the end, with
- * @kept whether the group is kept.
+ * Counts the blocks of bitmaps and inode tables that are on the wrong side of
+ * the new end.  A kept group must have these blocks below the end; a removed
+ * group must have them above the end.
  */
 static void count_tables(ext2_filsys fs, dgrp_t group, struct e4l_size *size)
 {
@@ -251,7 +259,10 @@ static void count_tables(ext2_filsys fs, dgrp_t group, struct e4l_size *size)
 	}
 }
 
-/* Blocks that become free below the end: not the tables of removed groups. */
+/*
+ * Counts the own blocks of kept groups that become free below the new end when
+ * the size changes.
+ */
 static errcode_t count_late(ext2_filsys fs, const struct sets *s,
 			    struct e4l_size *size)
 {
@@ -274,7 +285,7 @@ static errcode_t count_late(ext2_filsys fs, const struct sets *s,
 	return err;
 }
 
-/* Counts blocks: what is above the end now is there after the shrink, too. */
+/* Sets the members of *@size that count blocks. */
 static errcode_t count(ext2_filsys fs, struct e4l_size *size)
 {
 	struct e4l_shape shape;
@@ -342,7 +353,10 @@ static bool suffices(const struct e4l_size *size, blk64_t free_blocks)
 	       (blk64_t)size->free_blocks >= free_blocks + size->late_blocks;
 }
 
-/* Sets *@size to the size with @groups groups, and *@enough if it suffices. */
+/*
+ * Sets *@size to the largest size with @groups groups.  Sets *@enough to
+ * whether this size has enough free blocks.
+ */
 static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
 			    struct e4l_size *size, bool *enough)
 {
@@ -353,7 +367,10 @@ static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
 	return err == ENOMEM ? err : 0;
 }
 
-/* Finds the fewest groups; free space grows with each group. */
+/*
+ * Finds the smallest number of groups with enough free blocks.  A binary search
+ * is possible, because each additional group adds free blocks.
+ */
 static errcode_t fewest_groups(struct e4l *e, blk64_t free_blocks,
 			       dgrp_t *groups)
 {
@@ -376,15 +393,19 @@ static errcode_t fewest_groups(struct e4l *e, blk64_t free_blocks,
 	return 0;
 }
 
-/* Returns the missing or, as a negative number, superfluous blocks. */
+/*
+ * Returns the number of blocks that @size lacks to have @free_blocks free
+ * blocks.  If @size has more free blocks, returns a negative number.
+ */
 static int64_t missing(const struct e4l_size *size, blk64_t free_blocks)
 {
 	return (int64_t)(free_blocks + size->late_blocks) - size->free_blocks;
 }
 
 /*
- * Makes the last group of *@size shorter.  A shorter group can have more tables
- * to move, and then needs a few blocks more.
+ * Makes the last group of *@size as short as possible.  With a shorter group,
+ * more bitmaps and inode tables can be above the new end.  The filesystem then
+ * needs a few more blocks.
  */
 static errcode_t shorten(struct e4l *e, blk64_t free_blocks,
 			 struct e4l_size *size)

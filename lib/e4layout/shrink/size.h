@@ -1,69 +1,88 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* size: what a smaller size means for the metadata and the free space. */
+/* size: computes the metadata and the free space of a smaller filesystem. */
 #ifndef E4L_SHRINK_SIZE_H
 #define E4L_SHRINK_SIZE_H
 
 #include "e4layout/base/internal.h"
 
-/* A size that a filesystem can have, and what follows from it. */
+/* A valid size of a filesystem, and values that depend on the size. */
 struct e4l_size {
-	blk64_t blocks;		/* the new end */
+	blk64_t blocks;		/* number of blocks: the new end */
 	dgrp_t groups;
 	ext2_ino_t inodes;
 	uint32_t desc_blocks;
 	uint16_t reserved_gdt;
 	uint32_t first_meta_bg;
 	uint32_t backup_bgs[2];	/* only with sparse_super2 */
-	/* in whole clusters: metadata of kept groups, and blocks of inodes */
+	/*
+	 * numbers of blocks, in whole clusters: of kept groups' metadata, and
+	 * of inodes
+	 */
 	blk64_t own_blocks, file_blocks;
-	/* free blocks after the shrink; negative: so many blocks are missing */
+	/*
+	 * number of free blocks after the shrink; if negative, the number of
+	 * missing blocks
+	 */
 	int64_t free_blocks;
 	/*
-	 * Blocks below the end that become free only with the new size: they
-	 * cannot take files before.
+	 * Number of blocks below the new end that become free only when the
+	 * size changes.  Files cannot move to these blocks.
 	 */
 	blk64_t late_blocks;
 	/*
-	 * Tables of removed groups below the end, which e4l_shrink_prepare()
-	 * moves above the end.
+	 * Number of blocks, below the new end, of removed groups' bitmaps and
+	 * inode tables.  e4l_shrink_prepare() moves these blocks above the end.
 	 */
 	blk64_t lift_blocks;
 	/*
-	 * Tables of kept groups above the end, which e4l_shrink_prepare() moves
-	 * below the end, and the longest of them.
+	 * Number of blocks of kept groups' bitmaps and inode tables above the
+	 * new end, and number of blocks of the longest of these tables.
+	 * e4l_shrink_prepare() moves them below the end.
 	 */
 	blk64_t move_blocks, move_longest;
-	/* the part of move_blocks below the end, in tables that cross it */
+	/*
+	 * number of those move_blocks that are already below the end, because
+	 * an inode table crosses the end
+	 */
 	blk64_t split_blocks;
 };
 
-/* A filesystem handle for functions that compute positions in a size. */
+/*
+ * A filesystem handle with another size, for libext2fs functions that compute
+ * the positions of metadata.
+ */
 struct e4l_shape {
 	struct struct_ext2_filsys fs;
 	struct ext2_super_block sb;
 };
 
-/* Sets the fields of @sb that @size determines, but no count of free blocks. */
+/*
+ * Sets the fields of @sb that depend on @size, except the counts of free blocks
+ * and free inodes.
+ */
 void e4l_size_set_super(const struct e4l_size *size,
 			struct ext2_super_block *sb);
 
-/* Makes @shape, which shares the group descriptors of @fs. */
+/*
+ * Sets *@shape to a handle of @fs with @size.  The handle shares the group
+ * descriptors of @fs.
+ */
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 		    struct e4l_shape *shape);
 
 /*
- * Describes the largest valid size of at most @blocks blocks.  As with
+ * Sets *@size to the largest valid size of at most @blocks blocks.  As with
  * resize2fs, the last group has at least its own metadata and 50 blocks.
  * Errors: E4L_ET_BAD_ARGUMENT (@blocks is larger than the filesystem, too small
  * for the first group, or leaves fewer blocks of descriptors although the
- * descriptors have no backup), E4L_ET_NO_INODES, ENOMEM.  Too few blocks for all
- * files are no error: see free_blocks.
+ * descriptors have no backup), E4L_ET_NO_INODES, ENOMEM.  If the files do not
+ * fit, returns no error, but sets size->free_blocks to a negative number.
  */
 errcode_t e4l_size_for(struct e4l *e, blk64_t blocks, struct e4l_size *size);
 
 /*
  * Finds the smallest size with @free_blocks free blocks.  If the filesystem
- * cannot become smaller, @size is its present size.
+ * cannot become smaller, sets *@size to the current size.
  */
 errcode_t e4l_size_smallest(struct e4l *e, blk64_t free_blocks,
 			    struct e4l_size *size);
