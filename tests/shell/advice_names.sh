@@ -26,7 +26,7 @@ pasted() {
 	}
 }
 
-# given NAME: the argument that names the file NAME.
+# given NAME: prints the argument that names the file NAME.
 given() {
 	case $1 in
 	-*) printf './%s' "$1" ;;

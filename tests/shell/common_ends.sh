@@ -25,7 +25,7 @@ ends 77 'skip "no reason"'
 ends 77 'require_program /no/such/program; exit 0'
 ends 5 'exit 5'
 
-# deferred commands run newest first, after any exit, and $work is removed
+# Deferred commands run in reverse order after any exit, and $work is removed.
 log=$work/log
 export log
 ends 1 'defer "echo 1 >>$log"; defer "echo 2 >>$log"; defer false

@@ -56,7 +56,7 @@ scatter /bad frags 60 blocks 2 gap 1
 scatter /keep frags 4 blocks 5 gap 3
 EOF
 
-# full ROOM COMMAND...: COMMAND fails if the disk has ROOM KiB of free space
+# full ROOM COMMAND...: COMMAND fails on a disk with ROOM KiB of free space
 full() {
 	room=$1
 	shift
@@ -78,7 +78,7 @@ for room in 0 8; do
 	full "$room" "$e4debug" -w -R 'mkdir /new' "$img"
 	says "^e4debug: $img: .*journal .*: run e2fsck -p $img"
 done
-# the same run succeeds with enough space
+# With enough space, e4repack succeeds.
 rm "$work/disk/fill"
 e2fsck -fp "$img" >/dev/null || [ $? = 1 ]
 check "$e4repack" "$img"

@@ -112,7 +112,7 @@ END
 check "$e4check" --layout-only "$img"
 found stale-past-eof
 
-# Thirty files, each in a different block of the inode table.
+# Thirty files have inodes in different blocks of the inode table.
 {
 	echo 'size 32M'
 	for n in $(seq 30); do
@@ -139,7 +139,8 @@ named = [json.loads(line)["target"] for line in open(sys.argv[1])]
 sys.exit(named != sys.argv[2:])' "$out" "$img" "$odd" ||
 	{ show_run; fail "targets"; }
 
-# Findings that stable_inodes forbids to fix are not reported.
+# Findings that cannot be fixed because of the feature stable_inodes are not
+# reported.
 check debugfs -w -R 'feature stable_inodes' "$odd"
 check "$e4check" --layout-only "$odd"
 ! grep -q '^layout:' "$out" || { show_run; fail "a finding without a possible repair is reported"; }
@@ -166,8 +167,8 @@ check "$e4repack" -q --only=inodes "$img"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-spread' "$out" || { show_run; fail "not fixed"; }
 
-# A directory that has lost most of its names, and one that is too large for
-# the linear form.
+# One directory has lost most of its names, and another directory is too large
+# for the linear form.
 aged "$img" <<'END'
 size 32M
 mke2fs -b 1024 -N 4000
@@ -196,7 +197,7 @@ check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-linear' "$out" ||
 	{ show_run; fail "not fixed"; }
 
-# An invalid value of a tunable, as another program could have stored it.
+# A tunable has an invalid value, as another program could have stored it.
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 check debugfs -w -R \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Targets that cannot be checked: one sentence, exit status 8, nothing on
-# stdout.
+# For a target that cannot be checked, e4check prints one sentence and nothing
+# on stdout, and exits with 8.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

@@ -46,7 +46,7 @@ same 'empty' "$(figure journal 'd["state"], d["start"],
 	"('empty', 0, True)"
 [ "$(figure journal 'len(d["transactions"])')" -ge 1 ] ||
 	fail 'what was stored is not in the log'
-# two transactions that were not replayed
+# The journal has two transactions that were not replayed.
 head -c 4096 /dev/zero >"$work/zero"
 printf 'jo\njw -b 7000,7001,7002 %s\njw -b 7003 -r 7000 %s\njc\n' \
 	"$work/zero" "$work/zero" >"$work/log"

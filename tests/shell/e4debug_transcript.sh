@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Output of each request, in the order of one session: a line of
-# e4debug.transcript that begins with "> " is a request, and the following lines
-# are its expected output. With a file as argument, the actual transcript is
-# written to the file.
+# Each request prints the expected output, in the order of one session. A line
+# of e4debug.transcript that begins with "> " is a request, and the following
+# lines are its expected output. With a file as argument, the actual transcript
+# is written to the file.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2undo
 no_leak_check
@@ -16,7 +16,7 @@ aged "$img" <<-END
 	$(cat "$top_srcdir/tests/shell/layout.recipe")
 	mosaic /mosaic size 256K written 8K unwritten 8K
 END
-# the transcript shows its size, but not its content
+# The transcript shows the size of the file, but not its content.
 head -c 50000 /dev/zero >"$work/host"
 head -c 5000 /dev/zero >"$work/small"
 : >"$work/empty"

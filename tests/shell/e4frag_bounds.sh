@@ -54,7 +54,7 @@ prints '^A repack would save at most \(exact plan: e4repack -n\)$'
 check "$e4frag" "$img" /none
 prints '^A repack would save nothing$'
 
-# directories: e4frag reports at most the blocks that --only=directories saves
+# The report has at most as many directory blocks as --only=directories saves.
 aged "$img" <<'END'
 size 64M
 mke2fs -b 1024
@@ -83,8 +83,8 @@ check "$e4repack" -q --only=directories "$img"
 check "$e4frag" --json "$img"
 same 'left' "$(json "$out" 'd["repack"]["directories"]["linear"]')" 0
 
-# inodes: with enough free inodes, --only=inodes saves the blocks that e4frag
-# reports
+# With enough free inodes, --only=inodes saves the inode-table blocks that
+# e4frag reports.
 aged "$img" <<'END'
 size 64M
 mke2fs -b 1024 -N 8000
@@ -98,7 +98,7 @@ check "$e4repack" --json --only=inodes "$img"
 same "itable blocks" "$(json "$out" 'd["before"]["itable_blocks"] -
 	d["after"]["itable_blocks"]')" "$spare"
 
-# damage is named, and everything else is counted
+# The report names damaged structures, and counts everything else.
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')

@@ -20,7 +20,8 @@ flip() {
 	END
 }
 
-# named WHAT INODE BLOCK WHY: the report has this damage only.
+# named WHAT INODE BLOCK WHY: the report has exactly one damage, with these
+# properties.
 named() {
 	check "$e4frag" --json "$bad"
 	one_sentence e4frag
@@ -61,7 +62,7 @@ for features in metadata_csum metadata_csum_seed; do
 
 	ino=$(debugfs -R 'stat /plain' "$img" 2>/dev/null |
 		sed -n 's/^Inode: \([0-9]*\) .*/\1/p')
-	# "located at block N, offset 0xN"
+	# debugfs prints "located at block N, offset 0xN"
 	imap=$(debugfs -R 'imap /plain' "$img" 2>/dev/null |
 		sed -n 's/.*at block \([0-9]*\), offset \(0x.*\)/\1*4096+\2/p')
 	# shellcheck disable=SC2004	# $imap is an expression

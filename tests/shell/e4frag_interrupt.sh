@@ -18,8 +18,7 @@ exec 9<"$work/pipe"
 read -r line <&9
 case $line in '{"inode":'*) ;; *) fail "no line of JSON: $line" ;; esac
 kill -TERM $pid
-# the signal was received if it is no longer pending, and the waiting thread
-# waits again, like all others
+# The signal was received if no signal is pending, and if all threads wait again.
 until ! grep -q '^ShdPnd:.*4000$' "/proc/$pid/status" &&
 	! grep -qs '^State:.*[RD] ' "/proc/$pid"/task/*/status; do
 	sleep 0.1

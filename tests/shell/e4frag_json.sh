@@ -12,7 +12,7 @@ valid() {
 		"$top_srcdir/doc/schema/$1" "$2" ${3:+"$3"}
 }
 
-# negative test of the validator
+# The validator detects an incomplete report.
 echo '{"schema": "e4frag/1"}' >"$work/bad"
 mustfail 1 /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
 	"$top_srcdir/doc/schema/e4frag-1.json" "$work/bad"

@@ -14,7 +14,7 @@ contents off
 many /inodes count 1000000 perdir 2000
 interleave /grown count 1000 rounds 40 blocks 1
 END
-# peak KIB [OPTION...]: e4frag may not use more than KIB
+# peak KIB [OPTION...]: the peak memory of e4frag is at most KIB.
 peak() {
 	most=$1
 	shift
@@ -25,7 +25,7 @@ peak() {
 	[ "$kib" -le "$most" ] || fail "$* takes $kib KiB, and not $most"
 }
 peak $max_kib --quiet
-# the report contains no plan, and needs no more memory
+# The report needs no more memory, because it contains no plan.
 peak $max_kib
 grep -q '^Files  *1,00[0-9],' "$out" || fail "not a million files"
 grep -q '^A repack would save at most ' "$out" || fail "no bounds: $(cat "$out")"

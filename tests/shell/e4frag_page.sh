@@ -111,7 +111,7 @@ is_page() {
 	holds "it is as wide as the window" 'r["wide"] <= 0'
 }
 
-# an empty filesystem
+# The filesystem is empty.
 mke2fs -qq -F -t ext4 -b 4096 "$img" 16M
 check "$e4frag" -q --html="$work/empty.html" "$img"
 browse "$work/empty.html" "$common"
@@ -119,7 +119,7 @@ is_page
 holds "an empty one" 'r["drawn"] == 0 and "No file is listed." in r["text"] and
 	r["light"]'
 
-# all states, in light and dark mode; names are displayed as text
+# The map has all states, in light and dark mode.  Names are displayed as text.
 rm "$img"
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 name=$(printf 'script><img src=x onerror=alert(2)>\342\200\256\377&lt;\001')
@@ -139,13 +139,14 @@ browse "$work/page.html" "$common" --blink-settings=preferredColorScheme=0
 is_page
 holds "dark" 'not r["light"] and r["canvas"][0][1] > 5'
 
-# in a narrow window
+# The window is narrow.
 if in_full; then
 	browse "$work/page.html" "$common" --window-size=500,900
 	is_page
 fi
 
-# keys move, zoom and return; a single state; groups as squares
+# Keys move, zoom and return.  The map can show a single state, and groups as
+# squares.
 browse "$work/page.html" '(() => {
 	const seen = {}, at = what =>
 		seen[what] = [told(), q("figcaption")[0].innerText];
@@ -190,7 +191,7 @@ is_page
 holds "two maps" '[c[1] > 1 for c in r["canvas"]] == [True, True]'
 holds "both are told" '"Before: " in r["told"] and "Now: " in r["told"]'
 
-# 16 TiB: one square is several groups
+# In a filesystem of 16 TiB, one square is several groups.
 if in_full && truncate -s 16777215M "$work/huge" 2>/dev/null; then
 	mke2fs -qq -F -t ext4 -b 4096 -N 200000 -O ^has_journal,^resize_inode \
 		-E lazy_itable_init=1,nodiscard "$work/huge"

@@ -13,7 +13,7 @@ check "$e4frag" --json "$img"
 cp "$out" "$work/report"
 check "$e4frag" --prometheus "$img"
 cp "$out" "$work/metrics"
-# is NAME VALUE: the report has this value
+# is NAME VALUE: the metric NAME has VALUE
 is() {
 	same "$1" "$(sed -n "s/^e4layout_$1{[^}]*} //p" "$work/metrics")" \
 		"$(json "$work/report" "$2")"
@@ -35,7 +35,7 @@ same 'free extents' "$(awk '/^e4layout_free_bytes_by_extent/ { n += $2 }
 	END { print n }' "$work/metrics")" \
 	"$(sed -n 's/^e4layout_free_bytes{.*} //p' "$work/metrics")"
 
-# names with any bytes
+# The label and paths have any bytes.
 nl='
 '
 odd="$work/a\"b\\c${nl}d$(printf '\377')e"
@@ -65,7 +65,8 @@ grep -v timestamp_seconds "$work/metrics" >"$work/wanted"
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics in the file'
 
-# a signal during the run: the file is complete, and no other file is left
+# After a signal during the run, the file has all metrics, and no other file is
+# left.
 echo old >"$file"
 chmod 604 "$file"
 strace -f -o "$work/trace" -e trace=fchmod -e inject=fchmod:signal=TERM \
@@ -76,7 +77,7 @@ same 'the mode that it had' "$(stat -c %a "$file")" 604
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics after a signal'
 
-# files that must not, or cannot, be replaced
+# Files that must not or cannot be replaced are refused.
 mkdir "$work/dir/x.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/x.prom" "$img"
 says 'x\.prom: not a regular'
@@ -104,7 +105,8 @@ cat "$fleet/alerts.yml" "$fleet/grafana.json" |
 		fail "there is no metric $name"
 done
 
-# checks by the programs of Prometheus and systemd, if installed
+# Programs of Prometheus and systemd check the files, if the programs are
+# installed.
 /usr/bin/python3 - "$fleet/grafana.json" >"$work/dashboard.yml" <<'END'
 import json, sys
 print("groups: [{name: dashboard, rules: [")
@@ -129,7 +131,7 @@ if [ -e "$unit" ] && command -v systemd-analyze >/dev/null; then
 	[ ! -s "$err" ] || { show_run; fail "systemd-analyze complains"; }
 fi
 
-# the service's command, for a mounted filesystem
+# The command of the service writes metrics of a mounted filesystem.
 if [ -e "$unit" ] && can_mount; then
 	mount_image "$img" "$work/mnt \"x"
 	# shellcheck disable=SC2016

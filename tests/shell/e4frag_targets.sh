@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bad targets: one sentence, exit status 1, nothing on stdout.
+# For a bad target, e4frag prints one sentence and nothing on stdout, and exits
+# with 1.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs dumpe2fs
 
@@ -28,7 +29,7 @@ bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"
 bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 
-# images of several geometries that are truncated inside a structure
+# Images of several geometries are truncated inside a structure.
 bytes_of() {
 	dumpe2fs "$img" 2>/dev/null | sed -n "s/.*$1 at \([0-9]*\).*/\1/p" |
 		head -n 1
@@ -60,7 +61,7 @@ rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature FEATURE_I29' "$img" >/dev/null 2>&1
 bad 'the filesystem has the feature FEATURE_I29, which' "$img"
-# an unknown feature that only writers must know
+# The filesystem has an unknown feature that only writers must know.
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature FEATURE_R29' "$img" >/dev/null 2>&1
@@ -103,8 +104,8 @@ for name in "$img" "$loop" "$work/mnt"; do
 done
 check "$e4frag" -q "$work/mnt" "$work/mnt/lost+found"
 
-# damage that may be a concurrent change: e2fsck is not recommended for a
-# mounted filesystem
+# If damage may be a concurrent change of a mounted filesystem, e2fsck is not
+# recommended.
 aged "$work/damaged" <"$top_srcdir/tests/shell/layout.recipe"
 blk=$(debugfs -R 'ex /data/deep/tree' "$work/damaged" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Encrypted files, whose names on disk are cipher text: a tool that skips or
-# refuses the files gives encryption as the reason, not a consequence of
-# encryption.
+# If a tool skips or refuses encrypted files, encryption is the reason that it
+# reports, not a consequence of encryption.  The names of these files on disk
+# are cipher text.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs python3
@@ -32,7 +32,7 @@ for _ in $(seq 20); do
 	done
 	command sync -f mnt
 done
-# some of the encrypted names contain "/"
+# Some of the encrypted names contain "/".
 for i in $(seq 60); do
 	: >"mnt/private/name$i"
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The extent status cache, compared with other reclaim policies: entries that a
-# scan visits, and hits, as counted by bench/es_cache.
+# The extent status cache is compared with an LRU: entries that a scan visits,
+# and hits, as counted by bench/es_cache.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 
 check "$top_builddir/bench/es_cache" 10
@@ -21,7 +21,8 @@ shorter() {
 		{ show_run; fail "case $3: column $2 is not $1 times less"; }
 }
 
-# columns: 6 visits per scan, 7 maximum of one scan, 10 hits in percent
+# Column 6 is visits per scan, column 7 is the maximum of one scan, and column
+# 10 is hits in percent.
 shorter 10 6 a
 shorter 10 7 a
 shorter 10 7 b

@@ -38,7 +38,7 @@ in_use() {
 	done
 }
 
-# one allocation in three without --full
+# Without --full, one allocation in three fails.
 step=$(in_full && echo 1 || echo 3)
 img=$work/img
 mke2fs -q -t ext4 "$img" 8M || fail 'no image'

@@ -13,7 +13,7 @@ map_of() {
 	sed -n "/^$1: /,/^\$/p" "$out" | sed '1d; /^$/d'
 }
 
-# each character, computed from the cells in --json
+# Each character of the map is computed from the cells in --json.
 check "$e4frag" --json --map "$img"
 cp "$out" "$work/json"
 cat >"$work/draw.py" <<'END'
@@ -53,7 +53,7 @@ done
 grep -q '#' "$work/drawn" || fail 'nothing fragmented is seen'
 grep -q '%' "$work/drawn" || fail 'nothing split is seen'
 
-# the shares refer to all blocks
+# The shares are percentages of all blocks.
 check "$e4frag" --map "$img"
 for state in contiguous fragmented split unwritten free other; do
 	same "$state" "$(map_of 'Block map' | grep -o " $state [0-9.]* %" |
@@ -62,7 +62,7 @@ for state in contiguous fragmented split unwritten free other; do
 		sum(sum(b) for b in d["map"]["blocks"].values()))')"
 done
 
-# colours: only on a terminal, and not with NO_COLOR
+# Colours are used only on a terminal, and only without NO_COLOR.
 on_terminal() {
 	/usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
 		env -u NO_COLOR TERM=xterm "$@" "$e4frag" --progress=never \
@@ -101,7 +101,7 @@ check "$e4repack" -q --map "$img"
 mustfail 2 "$e4repack" --json --map "$img"
 sound "$img"
 
-# a nearly empty filesystem with small blocks
+# The filesystem is nearly empty and has small blocks.
 rm "$img"
 mke2fs -qq -F -t ext4 -b 1024 "$img" 8M >/dev/null
 check "$e4frag" --map "$img"

@@ -153,8 +153,7 @@ expect "a block's tail" "$(zero_words $((at + 1000)) 3096 <"$image")" 387
 expect "an unwritten block" "$(zero_words $((at + 4096)) 4096 <"$image")" 0
 expect "contents off" "$(zero_words $((at + 8192)) 4096 <"$image")" 512
 
-# A large aged filesystem is made quickly, because only its metadata are
-# written.
+# A wrong recipe is refused with a message and the number of the line.
 check make_image "$recipes/aged.recipe" "$image"
 is_clean
 [ "$(du -k "$image" | cut -f1)" -lt 400000 ] || fail "aged: a large image"

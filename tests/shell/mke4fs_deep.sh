@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Trees with paths longer than PATH_MAX, from every kind of source.
+# Trees with paths longer than PATH_MAX are copied from every kind of source.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 require_loop
 cd "$work"
 
-# nested directories with names of 11 bytes, and two files in every hundredth
+# deep.py makes nested directories with names of 11 bytes, and two files in
+# every hundredth directory.
 cat >deep.py <<'EOT'
 import os, sys
 top, task, levels = sys.argv[1:]

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An impossible request is reported in one sentence, before the first write, and
+# An impossible request is reported in one sentence before the first write, and
 # leaves no files.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 
-# refuse PATTERN ARGUMENTS...: fails with PATTERN, and makes no image.
+# refuse PATTERN ARGUMENTS...: mke4fs fails with PATTERN, and makes no image.
 refuse() {
 	pattern=$1
 	shift
@@ -38,7 +38,7 @@ HEAD
 mkdir "$work/src"
 head -c 3000000 /dev/urandom >"$work/src/file"
 
-# not enough space
+# The image is too small.
 refuse 'img: not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are missing.$' \
 	-d "$work/src" "$work/img" 2M
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
@@ -52,7 +52,7 @@ sum=$(cksum <"$work/disk")
 mustfail 1 "$mke4fs" -F -d "$work/src" "$work/disk"
 [ "$(cksum <"$work/disk")" = "$sum" ] || fail "the device was changed"
 
-# unsupported filesystems
+# These filesystems are not supported.
 refuse 'only into a filesystem with extents' -t ext2 -d "$work/src" "$work/img" 16M
 refuse 'without casefold' -O casefold -E encoding=utf8 -d "$work/src" \
 	"$work/img" 16M
@@ -60,11 +60,12 @@ mustfail 1 "$mke4fs" -O nonsense -d "$work/src" "$work/img" 16M
 says 'mke2fs failed'
 [ ! -e "$work/img" ] || fail "an image is left behind"
 
-# missing sources, and files that are not archives
+# Sources are missing, or are files but not archives.
 refuse 'missing: cannot read: No such file' -d "$work/missing" "$work/img"
 not='neither a directory nor a tar, cpio or zip archive'
 refuse "file: $not" -d "$work/src/file" "$work/img"
-# files that libarchive takes for lists of files, and unsupported formats
+# libarchive takes some files for lists of files, and supports formats that
+# mke4fs refuses.
 printf 'root:x:0:0:root:/root:/bin/sh\nbin:x:1:1::/bin:/bin/false\n' \
 	>"$work/words"
 refuse "words: $not" -d "$work/words" "$work/img"
@@ -102,7 +103,7 @@ run debugfs -R 'stat /boot_id' "$work/img"
 grep -q 'Size: 0' "$out" || fail "a file grew"
 rm "$work/img"
 
-# archives whose members cannot be stored
+# Some members of archives cannot be stored.
 archive "$work/a.tar" <<'EOT'
 add("x" * 256)
 EOT
@@ -144,7 +145,8 @@ add("a", pax_headers={"SCHILY.acl.access":
 EOT
 refuse 'a: an ACL contains nobody-at-all, which is unknown' -d "$work/a.tar" \
 	"$work/img"
-# of two attributes with one name, as bsdtar can write them, the last is used
+# If an attribute occurs twice, as in archives of bsdtar, the last value is
+# used.
 python3 - "$work/a.tar" <<'EOT'
 import base64, io, sys, tarfile
 t = tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT)
@@ -169,7 +171,7 @@ for pair in a=2 b=3; do
 done
 clean "$work/img"
 rm "$work/img"
-# control characters in names do not reach the terminal
+# Control characters in names are escaped in messages.
 archive "$work/a.tar" <<'EOT'
 add("new\nline\033[2J/..", b"1")
 EOT
@@ -244,8 +246,8 @@ truncate -s 30000 "$work/a.tar"
 refuse '[Tt]runcated' -d "$work/a.tar" "$work/img"
 head -c 30000 "$work/src/file" >"$work/a.tar"
 refuse "$not" -d "$work/a.tar" "$work/img"
-# absolute paths lose the slash, the last of two entries is used, and missing
-# parents are created
+# Absolute paths lose the slash, the last of two entries with one name is used,
+# and missing parents are created.
 archive "$work/a.tar" <<'EOT'
 add("/abs/olute", b"one")
 add("twice", b"the first is longer")
@@ -264,7 +266,7 @@ same "the first entry" "$(cat "$out")" "the first is longer"
 check debugfs -R 'stat /dot/slash' "$work/img"
 rm "$work/img"
 
-# a seekable zip archive has its directory at the end
+# The directory of a zip archive is at the end, so the archive must be seekable.
 python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as z:
     z.writestr("dir/file", "zipped")' "$work/a.zip"
@@ -274,26 +276,26 @@ check debugfs -R 'cat /dir/file' "$work/img"
 same "a file in a zip" "$(cat "$out")" zipped
 rm "$work/img"
 
-# a source that is in use or not clean
+# A source that is in use or not clean is refused.
 check mke2fs -q -t ext4 "$work/from" 8M
 check debugfs -w -R 'feature needs_recovery' "$work/from"
 refuse 'run e2fsck' --from="$work/from" "$work/img"
 refuse 'contains no ext2' --from="$work/src/file" "$work/img"
 
-# an image begins like an empty archive
+# A filesystem image begins with zeroes, like an empty archive.
 refuse "from: an ext2, .* not an archive: use --from=$work/from" \
 	-d "$work/from" "$work/img"
 
-# a device that ends before the offset
+# The device ends before the offset.
 mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
 says 'from: .*offset .*99999999999999 '
 
-# files that cannot contain a filesystem are refused at once
+# Files that cannot contain a filesystem are refused at once.
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
 says 'fifo: neither .* regular file'
 
-# wrong options
+# Wrong options are refused.
 for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \
 	'--gid-map=4294967295:1:2' '--free=x' '--threads=0' '-S' \
 	'--progress=maybe' '--unknown'; do
@@ -318,7 +320,7 @@ printf '5 files\n' >"$work/sort"
 refuse 'sort: line 1: files: no such file' --sort="$work/sort" -d "$work/src" \
 	"$work/img"
 
-# mke2fs' messages about a prototype name the image
+# Messages of mke2fs about a prototype are printed with the name of the image.
 mustfail 1 "$mke4fs" -d "$work/src" -U xx "$work/img" 30M
 says "^$work/img: .*UUID: xx"
 mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 10k

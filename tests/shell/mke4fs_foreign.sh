@@ -19,7 +19,7 @@ attributes() {
 		sed -n 's/^  \([^ (]*\) .*/\1/p' | sort | tr '\n' ' '
 }
 
-# attributes that xattr.conf(5) excludes from copies
+# Attributes that xattr.conf(5) excludes from copies are omitted.
 truncate -s 32M host
 check mke2fs -q -F -t ext4 host
 mount_image host mnt
@@ -54,7 +54,7 @@ else
 	skip_part 'no attribute security.evm can be set here'
 fi
 
-# XFS shows an ACL twice
+# XFS lists an ACL under two names.
 if command -v mkfs.xfs >/dev/null && truncate -s 400M x &&
 	mkfs.xfs -q -f x && mkdir xfs && mount -o loop x xfs 2>/dev/null; then
 	defer "umount '$work/xfs'"
@@ -70,7 +70,7 @@ else
 	skip_part 'no XFS can be made and mounted here'
 fi
 
-# excluded attributes are not read, and unreadable ones are named
+# Excluded attributes are not read.  A message names each unreadable attribute.
 shim=$top_builddir/tests/tools/.libs/blind_xattr.so
 if [ -e "$shim" ]; then
 	no_leak_check
@@ -112,7 +112,8 @@ check "$mke4fs" -q -E no_copy_xattrs --from=host img
 same 'attributes with --from' "$(attributes img s)" ''
 rm img
 
-# mounts: all, or one filesystem
+# mke4fs copies the filesystems that are mounted below the directory, or with
+# --one-file-system omits them.
 mkdir -p one/other one/bind one/plain other
 : >one/file
 : >one/plain/in

@@ -18,14 +18,14 @@ cp --sparse=always small img
 check resize2fs img 3G
 grown img
 
-# an explicit size for which mke2fs would choose smaller blocks
+# For an image of this size, mke2fs would choose smaller blocks.
 rm img
 check "$mke4fs" -q --grow-to=3G -d src img 192M
 check resize2fs img 3G
 grown img
 [ "$(value img 'Reserved GDT blocks')" -gt 0 ] || fail "no descriptors"
 
-# other options are followed
+# Other options are passed to mke2fs.
 rm img
 check "$mke4fs" -q --grow-to=3G -J size=8 -N 512 -d src img
 same "the journal" "$(value img 'Total journal size')" 8M
@@ -80,16 +80,16 @@ for options in -m5 '-m 20' '-b 1024' '-O ^has_journal' '-j -O bigalloc'; do
 	available 20971520 $options
 	filled 20971520
 done
-# half of the blocks are reserved for root
+# Half of the blocks are reserved for root.
 available 67108864 -m 50
 filled 67108864
-# a journal that is larger than the requested free space
+# The journal is larger than the requested free space.
 rm -f img
 check "$mke4fs" -q --free=1M -J size=32 -d src img
 sound img
 check dumpe2fs -h img
 grep -Eq 'Total journal size: +32M' "$out" || fail "not the journal asked for"
-# one file for each 4096 bytes, the default inode ratio of small filesystems
+# Small filesystems have one inode for each 4096 bytes by default.
 available 20971520 -m5
 as_nobody sh -c 'mkdir mnt/many && cd mnt/many && seq 5000 | xargs touch' ||
 	fail "no space for files"

@@ -33,7 +33,8 @@ done
 refused "attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
 refused "$img: attached to $loop" --from="$img" "$work/none"
 
-# a mount in another namespace, and a mount of a part of the image
+# The filesystem is mounted in another mount namespace, or a part of the image is
+# mounted.
 hold unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && echo mounted &&
 	exec cat"
 refused 'in another mount namespace' -F -F -d "$work/files" "$loop"
@@ -57,8 +58,8 @@ says "mounted on $mnt"
 umount "$mnt"
 undefer "umount '$mnt'"
 
-# locks like qemu's: if qemu only reads an image, the image can be copied but not
-# overwritten
+# An image is locked as by qemu.  If qemu only reads the image, the image can be
+# copied, but not overwritten.
 hold "$qemu_lock" "$img" 100 201 203
 refused 'locked by a virtual machine' -F -d "$work/files" "$img"
 rm -f "$work/copy"
@@ -73,8 +74,8 @@ refused 'locked by another program' -F -d "$work/files" "$img"
 refused 'locked by another program' --from="$img" "$work/none"
 release
 
-# mounted and unmounted during the copy: the list of --sort comes from a pipe,
-# after the source was opened
+# The source is mounted and unmounted during the copy: mke4fs waits for the list
+# of --sort after it has opened the source.
 mkfifo "$work/sort"
 "$mke4fs" -q --from="$img" --sort="$work/sort" "$work/none" 2>"$err" &
 copying=$!
@@ -87,7 +88,7 @@ says "$img: .*another program "
 [ ! -e "$work/none" ] || fail "a copy is left"
 cksum <"$img" >"$work/sum"
 
-# the image itself
+# The source is the image itself.
 refused 'the source is the image' -F --from="$img" "$img"
 check "$mke4fs" -q -F -d "$work/files" "$img"
 sound "$img"

@@ -18,8 +18,8 @@ pack() {
 zeroes() {
 	head -c "$1" /dev/zero
 }
-# both FILE: the image has the content of a and b, also when the file is read from
-# standard input; without --full, from there in one of three calls
+# both FILE: an image of FILE has the contents of a and b.  FILE is also read
+# from standard input, without --full in one of three calls.
 calls=0
 both() {
 	calls=$((calls + 1))
@@ -48,7 +48,7 @@ pack b >b.cpio
 tar -C a -cf a.tar .
 tar -C b -cf b.tar .
 
-# cpio, concatenated as for a Linux initramfs
+# cpio archives are concatenated as for a Linux initramfs.
 cat a.cpio b.cpio >all && both all
 { cat a.cpio; gzip -c b.cpio; } >all && both all
 { cat a.cpio; zeroes 4; gzip -c b.cpio; } >all && both all
@@ -59,14 +59,14 @@ cat a.cpio b.cpio >all && both all
 cat a.cpio b.cpio | gzip >all && both all
 cat a.cpio b.cpio | bzip2 >all && both all
 { cat a.cpio; zeroes 512; cat b.cpio; } | zstd -q >all && both all
-# concatenated tar archives, as tar --ignore-zeros reads them
+# tar archives are concatenated, as tar --ignore-zeros reads them.
 cat a.tar b.tar >all && both all
 cat a.tar b.tar | xz >all && both all
 { gzip -c a.tar; gzip -c b.tar; } >all && both all
 { gzip -c a.tar; zeroes 1000; gzip -c b.tar; } >all && both all
 { cat a.tar; gzip -c b.tar; } >all && both all
 { cat a.cpio b.tar; } >all && both all
-# many archives, of sizes around the size of a read
+# Many archives are concatenated, with sizes around the size of a read.
 : >all
 for i in $(seq 40); do
 	mkdir -p "m/$i"
@@ -84,7 +84,7 @@ for i in $(seq 40); do
 done
 rm -f want* all
 
-# anything else after an archive is refused
+# Other data after an archive are refused.
 for archive in a.cpio a.tar; do
 	for packer in cat gzip bzip2 xz zstd; do
 		{ $packer <$archive; zeroes 512; echo garbage; } >all
@@ -104,8 +104,8 @@ for archive in a.cpio a.tar; do
 	one_sentence mke4fs
 done
 [ ! -e img ] || fail 'an image was left'
-# other data after an archive are accepted on a device, which is larger than
-# the data written to it
+# Other data after an archive are accepted on a device, because a device is
+# larger than the data written to it.
 if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	{ cat a.tar; zeroes 512; echo garbage; } >"$loop"
 	check "$mke4fs" -q -d "$loop" img
@@ -118,12 +118,12 @@ if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	says 'not an archive: use --from='
 	detach "$loop"
 fi
-# a device with nothing but the end of an archive
+# A device has nothing but the end of an archive.
 if [ -c /dev/zero ]; then
 	check timeout 60 "$mke4fs" -q -d /dev/zero img
 	rm img
 fi
-# zip archives: one only, possibly after a program
+# One zip archive is read, possibly after a program.
 python3 - <<'P'
 import zipfile
 for n in 'one', 'two':
@@ -184,7 +184,8 @@ for real in b'00000004200\0', b'00000000005\0':
     at += 512 + (size + 511) // 512 * 512
 open('t.tar', 'wb').write(d)
 
-# the size for sparse files in the entry of a hard link does not change the file
+# The entry of a hard link has a size for sparse files, which does not change
+# the file.
 import tarfile
 with tarfile.open('l.tar', 'w', format=tarfile.GNU_FORMAT) as t:
     t.add('a/plain', 'plain')
@@ -418,7 +419,7 @@ for record in uid=77 mtime=1000 SCHILY.xattr.user.a=b path=three; do
 	rm g.tar.gz
 done
 
-# headers that are too long to be kept are not taken unchecked
+# Headers that are too long to be kept are refused.
 python3 - <<'P'
 import tarfile
 
@@ -476,7 +477,7 @@ refuse_record '7 gid=\n' 'member: invalid value of gid in the pax header'
 refuse_record '13 mtime=1.x\n' 'member: invalid value of mtime in the pax header'
 refuse_record '14 path=ab\0cd\n' 'ab: invalid value of path in the pax header'
 
-# unsupported file types are reported
+# File types that are not supported are reported.
 python3 - <<'P'
 import tarfile
 t = tarfile.TarInfo('continued')
@@ -506,7 +507,7 @@ for epoch in -1 +5 ' 5' '5 ' abc 0x10 1e3 2147483648 99999999999999999999; do
 	says 'SOURCE_DATE_EPOCH: invalid value .*1970, .*2147483647'
 done
 
-# a pipe can have endless zeroes, instead of an archive or after one
+# A pipe can have endless zeroes instead of an archive, or after an archive.
 for first in /dev/null a.tar; do
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero |
@@ -522,7 +523,7 @@ done
 # shellcheck disable=SC2016
 check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"
 
-# data that are compressed once may be all zeroes
+# Data that were compressed only once can be all zeroes.
 if in_full; then
 	zeroes 30000000 | bzip2 >z
 	cat z z z z z z z z z z >z.bz2

@@ -10,7 +10,7 @@ require_strace
 mkdir "$work/src"
 head -c 40M /dev/urandom >"$work/src/file"
 
-# stop SIGNAL ARGUMENTS...: each write takes 0.4 s, and the signal comes when
+# stop SIGNAL ARGUMENTS...: delays each write by 0.4 s, and sends SIGNAL when
 # the image has its structures; sets $status
 stop() {
 	blocks=$([ -e "$target" ] && stat -c %b "$target" || echo 0)
@@ -49,7 +49,7 @@ for signal in KILL QUIT; do
 	rm "$target"
 done
 
-# existing files stay, without a filesystem
+# An existing file is not removed, and has no filesystem.
 truncate -s 64M "$target"
 stop INT --threads=1
 same "status" "$status" 1
@@ -59,7 +59,8 @@ same "size" "$(stat -c %s "$target")" $((64 << 20))
 run dumpe2fs -h "$target"
 [ "$status" != 0 ] || fail "a filesystem is left behind"
 
-# if the signal comes while mke2fs formats the file, no filesystem is left either
+# If the signal comes while mke2fs formats the file, the file has no filesystem
+# either.
 real=$(command -v mke2fs || echo /sbin/mke2fs)
 mkdir "$work/bin"
 cat >"$work/bin/mke2fs" <<-END
@@ -83,7 +84,7 @@ for options in "-text4" "-text4 -O ^64bit"; do
 	[ "$status" != 0 ] || fail "a filesystem is left behind"
 done
 
-# a device that fails in the middle
+# A device fails in the middle of a run.
 rm "$target"
 for new in yes no; do
 	rm -f "$target"
@@ -100,7 +101,7 @@ for new in yes no; do
 	fi
 done
 
-# a full disk
+# The disk of the image is full.
 mkdir "$work/full"
 if is_root && mount -t tmpfs -o size=8M none "$work/full"; then
 	defer "umount '$work/full'"

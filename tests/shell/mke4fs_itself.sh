@@ -15,8 +15,9 @@ has() {
 	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
 }
 
-# the image is not copied into itself: by its name, a hard link, a symbolic
-# link, or through a loop device
+# The image is in the copied directory, under its name, a hard link or a
+# symbolic link, or on a loop device.  mke4fs does not copy the image into
+# itself.
 mkdir self
 seq 100 >self/a
 check "$mke4fs" -q -d self self/img
@@ -112,8 +113,8 @@ mustfail 1 "$mke4fs" -q -F --manifest=manifest content
 says 'content: .*source .*the image content'
 cmp content content.copy || fail 'the content has changed'
 
-# other files that are read: a manifest, priorities, and the blobs of a container
-# image
+# Other files that mke4fs reads are a manifest, priorities, and the blobs of a
+# container image.
 printf '#mtree\nf type=dir mode=0755\n' >mf
 printf '5 a\n' >so
 mustfail 1 "$mke4fs" -q --manifest=mf mf 4M
@@ -151,8 +152,8 @@ for file in oci/index.json oci/oci-layout oci/blobs/sha256/*; do
 done
 diff -r oci oci.copy || fail 'the container image has changed'
 
-# the other files that mke4fs writes do not replace a source, the image or each
-# other
+# The other files that mke4fs writes replace neither a source, nor the image,
+# nor each other.
 tar -cf self.tar -C self a
 ln self.tar self.link
 ln -s self.tar self.symlink
@@ -215,7 +216,7 @@ if [ ! -s config ] || [ ! -s hashes ]; then
 fi
 rm self.tar self.link self.symlink new
 
-# an overlayfs shows the files of its directories on a device of its own
+# An overlayfs shows the files of its directories on a device of its own.
 mkdir lower upper work merged
 seq 100 >upper/a
 seq 200 >lower/b

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The report, as JSON and as text; a dry run; the order of files on disk.
+# The report of mke4fs as JSON and as text, a dry run, and the order of files on
+# disk.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 schema=$top_srcdir/doc/schema/mke4fs-1.json
@@ -38,7 +39,8 @@ done
 same "free blocks" "$(json "$work/made.json" 'd["free_blocks"]')" \
 	"$(dumpe2fs -h "$work/img" 2>/dev/null |
 	sed -n 's/^Free blocks: *//p')"
-# 4 MiB of files and less than 1 MiB of metadata, in few large writes
+# mke4fs writes 4 MiB of files and less than 1 MiB of metadata, in few large
+# writes.
 [ "$(json "$work/made.json" '4 << 20 <= d["written_bytes"] < 5 << 20')" = \
 	True ] || fail "bytes written"
 [ "$(json "$work/made.json" 'd["writes"] <= 6')" = True ] || fail "writes"

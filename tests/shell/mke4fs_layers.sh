@@ -12,13 +12,13 @@ settle() {
 	find "$1" -exec touch -h -d @1000000000 {} +
 }
 
-# make_image OPTION...: makes img from the sources
+# make_image OPTION...: makes img from the sources in OPTIONs
 make_image() {
 	rm -f img
 	check "$mke4fs" -q "$@" img
 }
 
-# refuse SENTENCE OPTION...: fails with SENTENCE
+# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -31,7 +31,8 @@ refuse() {
 
 cd "$work" || exit
 
-# Directories: later ones replace earlier ones, as rsync copies them.
+# Files of later directories replace files of earlier directories, as if rsync
+# had copied them.
 mkdir -p one/both/deep one/only two/both/deep two/changes three
 echo one >one/both/a
 echo one >one/both/b
@@ -67,7 +68,8 @@ chmod 755 expected/opt expected/opt/x
 	make_image -d one -d two -d three:/opt/x
 )
 equals img expected
-# the same layers from archives, and from an archive over a directory
+# Archives give the same result as directories, and so does an archive after a
+# directory.
 for d in one two three; do tar -C $d --xattrs -cf $d.tar .; done
 gzip -k two.tar
 for sources in 'one.tar two.tar.gz' 'one two.tar' 'one.tar two'; do
@@ -88,7 +90,8 @@ make_image -d 'odd:/x'
 equals img three
 rm -r 'odd:'
 
-# A hard link from a layer to a file of a directory, whose name is removed.
+# A layer has a hard link to a file of a directory, and removes the name of the
+# file.
 python3 - <<'EOT'
 import io, tarfile
 def archive(name, *members):
@@ -134,7 +137,7 @@ settle expected
 chmod 755 expected
 equals img expected
 
-# Whiteouts, anywhere in the layer.
+# Whiteouts are found anywhere in the layer.
 make_image -d one -d layer:white.tar
 rm -rf expected
 cp -a one expected
@@ -153,7 +156,7 @@ check "$mke4fs" -q -d layer:nothing.tar img2
 says 'nothing.tar: .wh.not-there: .*hides nothing'
 one_sentence mke4fs
 
-# A directory that is a symbolic link in an earlier layer.
+# A layer has files in a directory that is a symbolic link in an earlier layer.
 make_image -d usr.tar -d layer:into.tar
 same "usr/lib/a" "$(debugfs -R 'cat usr/lib/a' img 2>/dev/null)" a
 refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source' \
@@ -165,7 +168,7 @@ refuse 'd/.wh..: the whiteout has no file name' -d layer:dot-name.tar
 refuse 'root.tar: \.: the root must be a directory' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 
-# --max-size: the unpacked size of all archives together
+# --max-size limits the unpacked size of all archives together.
 head -c 3M /dev/zero >zeroes
 tar -czf bomb.tar.gz zeroes
 refuse 'bomb.tar.gz: zeroes: the unpacked size exceeds 2 MiB .--max-size' \
@@ -173,7 +176,7 @@ refuse 'bomb.tar.gz: zeroes: the unpacked size exceeds 2 MiB .--max-size' \
 refuse 'exceeds 4 MiB' --max-size=4M -d bomb.tar.gz -d bomb.tar.gz
 make_image --max-size=4M -d bomb.tar.gz
 
-# Manifests.
+# Manifests change files and add files.
 cat >manifest <<'EOT'
 #mtree
 /set type=file uid=3 gid=4 mode=0640
@@ -236,7 +239,7 @@ if has_program bsdtar; then
 	equals img unlinked
 fi
 
-# a change through one name affects all names of a file
+# A change through one name of a file changes the file of all names.
 printf './linked uid=9 mode=0604\n./both/b xattr.user.a=eA==\n' >change
 make_image -d one --manifest=change
 cp -a one changed

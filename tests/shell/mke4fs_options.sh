@@ -26,7 +26,7 @@ mkdir "$work/src"
 echo content >"$work/src/file"
 img=$work/img
 
-# says_of PATTERN: the superblock of the image matches
+# says_of PATTERN: a line of the superblock matches
 says_of() {
 	check dumpe2fs -h "$img"
 	grep -Eq "$1" "$out" || { show_run; fail "the output of dumpe2fs lacks $1"; }
@@ -45,7 +45,7 @@ for line in 'volume name: +label' 'mounted on: +/last' 'Inode count: +512' \
 	says_of "${line%% +*}[[:space:]]+${line#* +}"
 done
 
-# bad blocks of a device are searched and recorded
+# Bad blocks of a device are searched and recorded.
 truncate -s 16M "$work/disk"
 check "$mke4fs" -q -F -c -b 4096 -d "$work/src" "$work/disk"
 clean "$work/disk"
@@ -67,7 +67,7 @@ for options in '--progress=always -q' --progress=never --progress=auto; do
 done
 rm -f "$img"
 
-# -q: mke2fs prints only its errors, and still asks its questions
+# With -q, mke2fs prints only errors, and still asks its questions.
 check "$mke4fs" -q -b 1024 -d "$work/src" "$img" 1M
 [ ! -s "$err" ] || { show_run; fail "-q: mke2fs reports the journal"; }
 rm "$img"

@@ -33,7 +33,8 @@ for dir in 1 2 3 4 5 6 7 8; do
 	echo $dir >"$work/src/$dir/file"
 done
 
-# set with and without options of mke2fs, and with other attributes of the root
+# Tunables are set with and without options of mke2fs, and with other attributes
+# of the root.
 value=dir_ireserve=64,extent_max_zeroout_kb=1024
 make img -E hash_seed=$uuid,tunables=extent_max_zeroout_kb=1024,dir_ireserve=64
 same "the tunables" "$(kept img)" $value
@@ -93,7 +94,7 @@ make img -E hash_seed=$uuid,tunables=dir_ireserve=low -d "$work/src"
 make with -E hash_seed=$uuid,tunables=dir_ireserve=low -R exact -d "$work/src"
 ! cmp -s "$work/img" "$work/with" || fail "-R makes no difference"
 
-# the tunables of another image are copied, and -E takes precedence
+# The tunables of another image are copied, and -E takes precedence.
 make from -E tunables=dir_ireserve=32,mb_order2_req=1 -d "$work/src"
 make img -E hash_seed=$uuid --from="$work/from"
 same "the copied tunables" "$(kept img)" dir_ireserve=32,mb_order2_req=1
@@ -106,7 +107,7 @@ same "removed tunables" "$(kept img)" ''
 run debugfs -R 'ea_list /' "$work/img"
 ! grep -q $attr "$out" || fail "the attribute is there"
 
-# values that are out of range, unknown or damaged are copied
+# Values that are out of range, unknown or damaged are copied.
 for bad in 'future=x/../y,mb_order2_req=77' 'mb_order2_req=1,mb_order2_req=1' 'a/b=1'; do
 	printf '%s' "$bad" >"$work/bad"
 	check debugfs -w -R "ea_set -f $work/bad / $attr" "$work/from"
@@ -118,7 +119,7 @@ make img --from="$work/from" -E tunables=mb_order2_req=1
 says 'only the tunables given with -E'
 same "the tunables" "$(kept img)" mb_order2_req=1
 
-# the same bytes as tune4fs and the kernel write
+# mke4fs writes the same bytes as tune4fs and the kernel.
 make img -E tunables=$value
 rm -f "$work/with"
 check mke2fs -q -t ext4 "$work/with" 32M

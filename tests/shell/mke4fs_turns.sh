@@ -28,14 +28,15 @@ calls() {
 	grep -cF " $1($2" "$work/log"
 }
 
-# count TARGET: copies to TARGET
+# count TARGET: copies the source to TARGET, and checks the numbers of reads and
+# writes.
 count() {
 	strace -f -y -s 0 -e trace=pwrite64,pread64,preadv -o "$work/log" \
 		"$mke4fs" -q -b 4096 --from="$work/from" "$1" 128M \
 		>"$out" 2>"$err" || { show_run; fail "copying to $1"; }
 	clean "$1"
 	files "$1" | diff "$work/want" - >&2 || fail "files are others in $1"
-	# the descriptor's number is one digit
+	# the descriptor's number has one digit
 	sed -i -E 's/\([0-9]+</(</' "$work/log"
 	writes=$(calls pwrite64 "<$1>")
 	ranges=$(calls preadv "<$work/from>")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Counted I/O: few writes, each data block once, and hardly any reads of written
-# blocks; for a new image and for an existing image.
+# mke4fs makes few writes, writes each data block once, and reads hardly any
+# written blocks, for a new image and for an existing image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -96,8 +96,8 @@ for target in new there; do
 	fi
 done
 
-# finding the minimum size takes at most four prototypes, although mke2fs refuses
-# some sizes: mke4fs opens each prototype once
+# mke4fs finds the minimum size with at most four prototypes, although mke2fs
+# refuses some sizes. mke4fs opens each prototype once.
 python3 -c '
 import sys, tarfile
 with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:

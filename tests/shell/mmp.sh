@@ -58,7 +58,7 @@ ends 0 "$e4repack" "$img"
 ends 0 "$e4repack" -z "$undo" "$img"
 [ ! -e "$undo" ] || fail "nothing to do, and an undo file is left"
 
-# an error in the middle: MMP is released at the end
+# After an error in the middle of a run, MMP is released at the end.
 fresh
 run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,fsync \
 	-e inject=clock_nanosleep:retval=0 -e inject=fsync:error=EIO:when=7 \
@@ -76,7 +76,7 @@ if is_root && mount -t tmpfs -o size=64K none "$work/small"; then
 		fail "nothing changed, a file left"
 fi
 
-# e4repack is killed at several writes
+# e4repack is killed at several writes.
 fresh
 nowait "$e4repack" "$img"
 n=$(grep -c pwrite64 "$work/trace")
@@ -111,11 +111,11 @@ for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 	unchanged "$work/before" "$work/after"
 done
 
-# a power failure during the write of the MMP block: the recommended command
-# works
+# After a power failure during the write of the MMP block, the recommended
+# command works.
 fresh
 block=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
-for at in 0 8; do	# the magic number, and the bytes after it
+for at in 0 8; do	# the first case overwrites the magic number
 	fresh
 	head -c $((512 - at)) /dev/urandom | dd of="$img" bs=1 conv=notrunc \
 		seek=$((block * 4096 + at)) 2>/dev/null
@@ -146,8 +146,8 @@ sound "$img"
 digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# a device that is lost in the middle: the recommended command works; libext2fs
-# tries write(2) after a failed pwrite(2)
+# A device is lost in the middle of a run: the recommended command works.
+# libext2fs tries write(2) after a failed pwrite(2).
 fresh
 run strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64,write \
 	-e inject=pwrite64:error=EIO:when=5+ -e inject=write:error=EIO \

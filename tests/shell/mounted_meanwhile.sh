@@ -11,7 +11,8 @@ mkdir "$work/mnt" "$work/files"
 : >"$out"
 head -c 300000 /dev/urandom >"$work/files/data"
 
-# open_shell: starts e4debug, which waits for requests.
+# open_shell: starts e4debug, which opens $img for writing and waits for
+# requests.
 open_shell() {
 	mke2fs -qq -F -t ext4 -b 4096 -d "$work/files" "$img" 16M >/dev/null
 	ln -f "$img" "$work/other name"

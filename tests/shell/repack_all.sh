@@ -30,7 +30,8 @@ repacked() {
 	all_saved
 }
 
-# messy UNIT SIZE MKE2FS-OPTIONS: makes problems for each word of --only.
+# messy UNIT SIZE MKE2FS-OPTIONS: makes an image with a problem for each word of
+# --only.
 messy() {
 	unit=$1
 	shift
@@ -64,7 +65,7 @@ while read -r unit size options; do
 		--only=files,free --only=free --exclude=/small \
 		--only=directories --zeroout=off --only=inodes \
 		--min-excess=20 --max-bytes=$((80 * unit))K; do
-		# without --full, every second one
+		# without --full, every second case is tested
 		n=$((n + 1))
 		in_full || [ $((n % 2)) = 1 ] || continue
 		what="$options: $words"
@@ -104,7 +105,7 @@ done <<'END_OF_TABLE'
 16 384M -b 4096 -O bigalloc -C 16384 -J size=4 -N 8192
 END_OF_TABLE
 
-# ---- in the middle of a run: several transactions of each kind
+# ---- a run that ends early has done several transactions of each kind
 what=large
 aged "$img" <<'END'
 size 192M
@@ -157,7 +158,7 @@ writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }
 
-# the run may end before the signal: try again
+# The run may end before the signal, so the signal has 30 tries.
 for try in $(seq 30); do
 	what="INT, try $try"
 	begin
@@ -196,8 +197,8 @@ for try in $(seq 100); do
 	run "$e4repack" --json --all --max-time=$seconds "$img"
 	take_report
 	kept
-	# a sanitizer or a busy machine may make planning too slow: the message
-	# reports that nothing was changed
+	# With a sanitizer, or on a busy machine, the time can end during
+	# planning.  The message then reports that nothing was changed.
 	if [ "$status" != 0 ]; then
 		says 'during planning; nothing '
 		seconds=$((seconds + 1))
@@ -207,7 +208,7 @@ for try in $(seq 100); do
 done
 completed
 
-# ---- one undo file, which restores every byte
+# ---- with -z, one undo file restores every byte
 what=-z
 again
 repack --all -z "$work/undo" "$img"
@@ -215,7 +216,7 @@ repacked
 check e2undo "$work/undo" "$img"
 cmp "$img" "$work/img0" || fail "$what: e2undo"
 
-# after a failure, the completed work is reported: moving /big fails
+# A write error while /big is moved: the completed work is reported.
 what='a write fails'
 shim=$top_builddir/tests/tools/.libs/fail_io.so
 if [ -e "$shim" ]; then

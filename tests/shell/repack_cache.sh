@@ -12,8 +12,8 @@ journal_blocks() {
 	debugfs -R 'blocks <8>' "$1" 2>/dev/null | tr ' ' '\n'
 }
 
-# same_image IMAGE IMAGE: equal except for times in the superblock and in the
-# journal.
+# same_image IMAGE IMAGE: the images are equal except for the journal and for
+# times in the superblock.
 same_image() {
 	cmp -l "$1" "$2" | awk '{ print int(($1 - 1) / 4096) }' | uniq |
 		sort -u >"$work/differ"
@@ -25,7 +25,7 @@ same_image() {
 		fail "$what: $(wc -l <"$work/differ") blocks differ"
 }
 
-# plan_of: prints the last report without members that depend on time
+# plan_of: prints the last report without the members that contain times
 plan_of() {
 	grep -v '"seconds"' "$work/.report"
 }
@@ -142,8 +142,8 @@ for csum in metadata_csum ^metadata_csum; do
 	spoilt $csum $((itable + 26)) "$work/links" \
 		"reading a file again \(inode $inode\): a file changed after it was read"
 done
-# the first entry refers to blocks of the second one: a plausible entry, which only
-# the comparison with the first scan detects
+# The first entry of a leaf refers to blocks of the second entry.  The entry is
+# plausible: only the comparison with the first scan detects the change.
 tail -c +$((leaf + 12 + 12 + 8 + 1)) "$small" | head -c 4 >"$work/place"
 spoilt ^metadata_csum $((leaf + 12 + 8)) "$work/place" \
 	"reading a file again \(inode $inode\): a file changed after it was read"

@@ -31,7 +31,8 @@ at_least() {
 	[ "$2" -ge "$3" ] || fail "$1: $2, less than $3"
 }
 
-# zero EXPECTED-PATTERN OPTION...: repacks a copy of /db.
+# zero WANT OPTION...: repacks /db in a new copy of the image.  /db then has fewer
+# than WANT extents or, if WANT is "=N", N extents.
 cp "$img" "$work/img0"
 zero() {
 	want=$1
@@ -126,8 +127,9 @@ repack --only=files --min-excess=100 "$img"
 reported "planned.files 1"
 same "$what: the film" "$(figures /film)" "1 1 1 0 0"
 
-# encrypted files are not zeroed, because zeroes on disk do not decrypt to zeroes;
-# the hash tree of a verity file is after the end of the file
+# Encrypted files are not zeroed, because zeroes on disk do not decrypt to
+# zeroes.  The hash tree of a verity file, after the end of the file, is not
+# changed.
 what="encrypted"
 aged "$img" <<'END'
 size 64M
@@ -146,8 +148,8 @@ clean "$img"
 same "$what: the mosaic" "$(figures /mosaic)" "4 1 4 0 0"
 same "$what: pieces" "$(figures /pieces)" "1 1 1 0 0"
 
-# tree_at LBLK: prints the place of logical block LBLK of /verity, and its
-# first bytes
+# tree_at LBLK: prints the block number of logical block LBLK of /verity, and
+# its first bytes
 tree_at() {
 	blk=$(debugfs -R "bmap /verity $1" "$img" 2>/dev/null)
 	echo "$blk $(dd if="$img" bs=4096 skip="$blk" count=1 status=none |

@@ -22,11 +22,13 @@ holes() {
 }
 holes "$work/holes" || skip 'files do not get holes here'
 
-# allowed growth of the image: the run writes to unused blocks of the journal
+# The image may grow by 512 KiB, because the run writes to unused blocks of the
+# journal.
 metadata=524288
-how=-z			# see digest()
+how=-z			# option of digest()
 
-# discards OPTION...: repacks $img with and without --discard, and compares.
+# discards OPTION...: repacks $img with and without --discard, and compares both
+# images.
 discards() {
 	cp --sparse=always "$img" "$work/plain"
 	cp --sparse=always "$img" "$work/given"
@@ -70,7 +72,8 @@ for features in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 16384' \
 	discards
 done
 
-# a rebuilt directory: its old blocks are discarded, and its new blocks are not
+# After a directory is rebuilt, its old blocks are discarded, and its new blocks
+# are not.
 what='a directory'
 aged "$img" <<END
 size 64M
@@ -116,8 +119,7 @@ repack --discard "$work/disk?offset=3145728"
 [ "$(report done.bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
 all_there
 
-# ---- a device that refuses to discard: the repack is done anyway
-# refused ERRNO STATUS SENTENCE: the device returns ERRNO
+# ---- if a device refuses to discard, the repack is done anyway
 refused() {
 	what="refused by $1"
 	cp "$img" "$work/copy"

@@ -6,7 +6,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# costs: prints the figures that a plan and its execution share.
+# costs: prints the figures that are equal for a plan and its execution.
 costs() {
 	read_report && grep -v '^planned\.\|^done\.\|^cost\.\|^dry_run \|^seconds ' \
 		"$work/.figures"
@@ -15,7 +15,8 @@ cost_of() {
 	read_report && sed -n "s/^$1\.//p" "$work/.figures" | grep -v '^seconds '
 }
 
-# planned_and_done DIGEST-OPTION OPTION...: plans, repacks, compares.
+# planned_and_done DIGEST-OPTION OPTION...: makes a plan and a repack, and
+# compares both.
 planned_and_done() {
 	flag=$1
 	shift
@@ -61,8 +62,8 @@ work_on() {
 	echo "$what: $was excess extents, $(excess "$img") left"
 	images=$((images + 1))
 	leaves_excess || same "$what: excess" "$(excess "$img")" 0
-	# opening an image with MMP takes seconds; without --full, every other
-	# image is enough
+	# Opening an image with MMP takes seconds.  Without --full, every second
+	# image is repacked with -z.
 	[ "$what" = mmp ] || { ! in_full && [ $((images % 2)) = 0 ]; } ||
 		planned_and_done -z --zeroout=1M
 }

@@ -20,7 +20,8 @@ same_content() {
 	unchanged "$work/before" "$work/after"
 }
 
-# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the result equals the plan.
+# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the last repack has copied what it
+# has planned.
 emptied() {
 	same_content
 	same "$what: free extents" "$(free_space "$img" extents)" \
@@ -60,14 +61,14 @@ while read -r unit blocks size options; do
 	longest=$(free_space "$img" largest_blocks)
 	bytes=$(json "$out" 'd["filesystem"]["block_size_bytes"]')
 	fragments=$(json "$out" 'd["files"]["fragments"]')
-	# a budget that is too small for the plan is not exceeded
+	# a budget that is too small for the plan is kept
 	cp --sparse=always "$img" "$work/copy"
 	repack $free --max-bytes=64K "$work/copy"
 	[ "$(report cost.bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
 	clean "$work/copy"
 
-	# regions of an eighth of the free space; a second run has nothing to
-	# do
+	# regions have at most an eighth of the free space; a second run does
+	# nothing
 	cp --sparse=always "$img" "$work/cap"
 	cap=$((all * bytes / 8 / bytes * bytes))
 	repack $free --free-run="$cap" "$work/cap"
@@ -118,7 +119,7 @@ striped() {
 		}' | sort
 }
 
-# Files that begin on a RAID stripe still do afterwards.
+# Files that begin on a RAID stripe begin on a RAID stripe after the repack.
 what="stripes"
 dusty 64M '-b 4096 -J size=4 -E stride=2,stripe_width=2'
 digest -z "$img" >"$work/before"

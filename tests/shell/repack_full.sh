@@ -29,15 +29,15 @@ fragments() {
 	json "$json" 'd["files"]["fragments"]'
 }
 
-# in_copy IMAGE: like fragments, in a copy of the image
+# in_copy IMAGE: prints the result of fragments for a copy of IMAGE
 in_copy() {
 	cp --sparse=always "$1" "$work/copy"
 	fragments "$work/copy"
 	rm "$work/copy"
 }
 
-# small files with free extents of 16 KiB between them, files in such free extents,
-# and a large file that leaves one free region
+# The image has small files with free extents of 16 KiB between them, files in
+# such free extents, and a large file that leaves one free region.
 aged "$img" <<'END'
 size 1G
 mke2fs -N 16384 -m 0
@@ -61,7 +61,7 @@ unchanged "$work/before" "$work/after"
 with=$(fragments "$work/repaired")
 rm "$work/repaired"
 
-# a repack that ignores free space does not worsen it either
+# Without --only=free, a repack does not fragment later writes either.
 cp --sparse=always "$img" "$work/repaired"
 repack --only=trees,files,directories "$work/repaired"
 files_left=$(excess "$work/repaired")

@@ -53,7 +53,8 @@ advised() {
 	grep -c '^layout: directory-\(sparse\|linear\), ' "$work/.advice" || :
 }
 
-# compacted OPTION...: plans, carries out, compares.  Sets $gained, in blocks.
+# compacted OPTION...: makes a plan and a repack of the directories, and
+# compares both.  Sets $gained to the number of saved blocks.
 compacted() {
 	digest -e "$img" >"$work/before"
 	before=$(written "$img")
@@ -201,17 +202,18 @@ done
 free_blocks() {
 	dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p'
 }
-# fill NAME BLOCKS: makes a file
+# fill NAME BLOCKS: makes the file NAME of BLOCKS blocks, including its tree
+# block
 fill() {
 	: >"$work/empty"
 	printf '%s\n' "write $work/empty /$1" "fallocate /$1 0 $(($2 - 1))" |
 		debugfs -w -f - "$img" >"$work/fill.log" 2>&1
 }
-# crowd RECIPE: makes a sparse directory, and no free block
+# crowd RECIPE: makes an image with a sparse directory and without free blocks
 crowd() {
 	what="no free block, $1"
 	emptied "$1" htree "many /emptied count 400 name $long"
-	# one file, and the last blocks in files without tree blocks
+	# one file takes all but 32 free blocks, and small files take the others
 	fill full "$(($(free_blocks) - 32))"
 	i=0
 	while [ "$(free_blocks)" -gt 0 ] && [ $i -lt 40 ]; do
@@ -231,7 +233,8 @@ for recipe in default block-1k bigalloc no-csum quota; do
 	[ "$recipe" = bigalloc ] ||
 		same "$what: free" "$(free_blocks)" "$gained"
 done
-# without a journal, a crash would leave a half-written directory
+# Without a journal, a crash would leave a half-written directory, so the
+# directory is skipped.
 crowd no-journal
 repack -n --only=directories --no-undo "$img"
 same "$what: planned" "$(of_dirs planned)" 0

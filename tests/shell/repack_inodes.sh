@@ -32,7 +32,7 @@ left() {
 		grep -q "'$1" || fail "$what: missing in the report: $1: $(cat "$work/.report")"
 }
 
-# by_name IMAGE: prints everything that must stay.
+# by_name IMAGE: prints all properties that a repack must not change.
 by_name() {
 	"$top_builddir/tests/tools/fsdigest" -n "$1" >"$work/.digest" ||
 		fail "$what: fsdigest"
@@ -98,7 +98,8 @@ never_worse() {
 	same "$what: directories" "$(wc -l <"$2")" "$(wc -l <"$1")"
 }
 
-# regrouped OPTION...: plans, carries out, compares.
+# regrouped OPTION...: makes a plan and a repack of the inodes, and compares
+# both.
 regrouped() {
 	by_name "$img" >"$work/before"
 	needs "$img" >"$work/needed"
@@ -160,7 +161,7 @@ for what in $recipes; do
 		same "$what: moved" "$planned" 0
 		left stable-inodes
 		;;
-	# one inode per block
+	# each inode has a block of its own, so nothing can be saved
 	inode-4096) ;;
 	*) [ "$planned" -gt 20 ] || fail "$what: nothing is gained" ;;
 	esac
@@ -215,8 +216,8 @@ regrouped
 same "$what: moved" "$planned" 0
 left inodes-full
 
-# each directory fills one block, and has a rest that fits in no block with the
-# rest of another directory
+# Each directory fills one block.  Its other inodes fit in no block together
+# with the other inodes of another directory.
 what='rests'
 made 'size 64M' 'mke2fs -N 8192' 'tree /t dirs 250 files 26' \
 	'many /rest left 5'
@@ -231,8 +232,8 @@ regrouped
 settled
 nearly 130
 
-# each of several parts of the inode table has cycles of exchanges; one inode of a
-# cycle, with an extent tree, must move away temporarily
+# Several parts of the inode table have cycles of exchanges.  One inode of a
+# cycle, with an extent tree, must move away temporarily.
 what='trees'
 trees() {
 	for part in a b c d; do
@@ -255,7 +256,7 @@ regrouped
 settled
 nearly 130
 
-# every fourth block has a bound inode, which stays
+# Every fourth block has an inode that is bound to its number and must not move.
 what='bound ones in between'
 made 'size 64M' 'mke2fs -b 1024 -N 2048' 'tree /t dirs 40 files 40' \
 	'many /rest left 4'
@@ -359,7 +360,7 @@ same "$what: security.evm, anyway" "$(number /t/d0/f7)" "$evm"
 [ "$(number /t/d1/f9)" != "$over" ] || fail "$what: --renumber-anyway"
 [ "$(number /t/d1/f11)" != "$parent" ] || fail "$what: --renumber-anyway"
 
-# encrypted: makes an image without checksums, with two directories
+# encrypted: makes an image without checksums and with two encrypted directories
 encrypted() {
 	made 'size 64M' 'mke2fs -b 1024 -N 4000 -O encrypt,^metadata_csum' \
 		'dir /e flags encrypt' \

@@ -44,8 +44,8 @@ check "$tune4fs" -l --json "$img"
 same 'tunable' "$(json "$out" '[t["stored"] for t in d["tunables"]
 	if t["name"] == "dir_ireserve"]')" "['64']"
 
-# an undo file would restore the filesystem, but not the journal: nothing is
-# written to either
+# An undo file is refused, because it would restore the filesystem but not the
+# journal.  Nothing is written.
 cp "$img" "$work/copy"
 cp "$journal" "$work/journal_copy"
 calls=write,writev,pwrite64,pwritev,pwritev2,fallocate,ftruncate
@@ -75,12 +75,12 @@ both() {
 	cmp "$img" "$work/copy" || fail "image changed"
 }
 
-# the journal device is read-only
+# The journal device is read-only.
 check blockdev --setro "$journal_loop"
 both "cannot open the journal device $journal_loop: "
 check blockdev --setrw "$journal_loop"
 
-# the journal device is missing
+# The journal device is missing.
 uuid=01234567-89ab-cdef-0123-456789abcdef
 debugfs -w -R "ssv journal_uuid $uuid" "$img" >/dev/null 2>&1
 cp "$img" "$work/copy"

@@ -62,7 +62,7 @@ same "indirect" "$(json "$work/.report" '[f["reason"] for f in
 	d["failed"]')" "(['block-mapped'], '$img', False, False, False)"
 clean "$img"
 
-# PATHs restrict the run
+# PATHs restrict the run to files and subtrees.
 aged "$img" <"$recipe"
 repack "$img" /a /db
 reported 'planned.files 3'

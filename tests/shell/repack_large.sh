@@ -33,7 +33,7 @@ large() {
 	echo "$what: $(report done.transactions) transactions"
 }
 
-# several: one transaction was not enough
+# several: the last repack needed more than one transaction
 several() {
 	[ "$(report done.transactions)" -ge 2 ] || fail "$what: one transaction"
 }
@@ -51,8 +51,7 @@ several
 large "a tree that no transaction holds, until the file is in one piece" "" \
 	"scatter /many frags 30000 blocks 1 gap 1"
 
-# a tree that is too large for a transaction: the file is skipped, with the
-# reason
+# If a tree is too large for a transaction, the file is skipped with the reason.
 what="a tree that no transaction holds"
 aged "$img" <<'END'
 size 8G

@@ -75,7 +75,8 @@ kib=$(sed -n 's/^rss //p' "$work/measured")
 [ "$kib" -le $((buffers_kib + 20 * 1024)) ] ||
 	fail "a file that is too large to plan takes $kib KiB"
 
-# more files than fit in memory: each run continues, until everything is done
+# The files do not fit in memory together.  Each run continues, until everything
+# is done.
 aged "$work/img" <<END
 size 1500M
 mke2fs -b 1024 -N 60000 -O ^has_journal

@@ -31,7 +31,7 @@ end() {
 	sound "$work/img"
 }
 
-# in_pieces: how many files have several fragments
+# in_pieces: prints the number of files with several fragments
 in_pieces() {
 	filefrag "$work"/mnt/[ab]/f* | grep -vc ': 1 extent' || :
 }
@@ -46,8 +46,8 @@ check "$e4repack" --json "$work/mnt"
 same "copied by the second run" "$(json "$out" 'd["done"]["bytes_copied"]')" 0
 end
 
-# A user who may create files only in the directories of the files: space is
-# reserved there, several times.
+# A user may create files only in the directories of the files. e4repack
+# reserves space there, several times.
 nobody_reaches "$e4repack" || exit 0
 begin
 chown -R 65534:65534 "$work/mnt/a" "$work/mnt/b"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How many system calls e4repack needs to move a small file of a mounted
-# filesystem.
+# e4repack moves a small file of a mounted filesystem with at most 26 system
+# calls.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_strace
@@ -16,7 +16,7 @@ check strace -f -qq -c -U calls,name -o "$work/calls" "$e4repack" --json \
 	"$work/mnt"
 same "files" "$(json "$out" 'd["done"]["files"]')" "$files"
 calls() { awk -v name="$1" '$2 == name { print $1 }' "$work/calls"; }
-# each move locks pages once, and a file can be moved twice
+# Each move locks pages once.  A file can be moved twice.
 each=$(($(calls total) / $(calls mlock)))
 [ "$each" -le 26 ] || { cat "$work/calls"; fail "$each calls for each move"; }
 umount "$work/mnt"

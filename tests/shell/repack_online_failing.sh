@@ -69,8 +69,8 @@ else
 	undefer "umount '$work/mnt'"
 fi
 
-# fails INJECTION STATUS [FILE]: one call for FILE fails; other files are
-# repacked and counted
+# fails INJECTION STATUS [FILE]: one system call for FILE fails; the other files
+# are repacked and counted
 require_strace
 more=			# options of strace
 
@@ -99,7 +99,7 @@ for error in EIO EROFS; do
 done
 fails openat2:error=ENFILE 1
 says ': 30 of 30 .*open files'
-# a limit on open files
+# The number of open files is limited.
 cp --sparse=always "$work/img0" "$work/img"
 mount_image "$work/img" "$work/mnt"
 check sh -c 'ulimit -n 16 && exec "$@"' - "$e4repack" --json "$work/mnt"

@@ -27,8 +27,8 @@ same "one file" "$(fragments own/f0 own/f1 own/f2)" "1 8 8"
 check "$e4repack" "$mnt/own/f0"
 grep -q 'f0: nothing to do' "$out" || { show_run; fail "the second run does something"; }
 
-# several files: by a relative path, by a symbolic link, by a directory, and with
-# an excluded file
+# Several files are given: by a relative path, by a symbolic link, by a
+# directory, and with an excluded file.
 ln -s "$mnt/own/f2" "$work/link"
 # shellcheck disable=SC2016
 check sh -c 'cd "$1/own" && shift && "$@"' - "$mnt" "$e4repack" f1 "$work/link" \
@@ -43,7 +43,7 @@ check sh -c 'cd "$1" && find "$2" -name "f[5-7]" -print0 | xargs -0 "$3"' - \
 	"$mnt" own "$e4repack"
 same "files from find" "$(fragments own/f4 own/f5 own/f6 own/f7 own/f8)" "8 1 1 1 8"
 
-# refused arguments
+# Wrong arguments are refused.
 mustfail 1 "$e4repack" "$mnt/own/f4" "$work/mnt2/own/f0"
 says "^e4repack: $work/mnt2/own/f0: not on .*$mnt/own/f4: "
 mustfail 1 "$e4repack" "$mnt/own/f4" /proc/version

@@ -30,8 +30,8 @@ for try in $(seq $((kills * 4))); do
 	mount_image "$work/img" "$work/mnt"
 	"$e4repack" -q "$work/mnt" 2>"$err" &
 	pid=$!
-	# waits for the donor file of the first move, then a little longer each
-	# time
+	# wait until the first move has opened a donor file, then for a time
+	# that grows with each kill
 	for _ in $(seq 2000); do
 		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
 		[ ! "$donor" ] || break

@@ -20,26 +20,28 @@ bind() {
 	defer "umount '$2'"
 }
 
-# a directory that is also mounted elsewhere selects the same filesystem
+# A directory that is also mounted elsewhere selects the filesystem of the
+# directory.
 bind "$work/mnt/data" "$work/part"
 check "$e4repack" "$work/part"
 same "fragments of the target" "$(fragments "$work"/mnt/data/*)" 1
 same "fragments of others" "$(fragments "$work"/mnt/more/*)" 8
 
-# a filesystem with a writable mount is not read-only, even if the last mount
-# is
+# A filesystem with a writable mount is not read-only, even if the last mount is
+# read-only.
 bind "$work/mnt" "$work/all"
 check mount -o remount,bind,ro "$work/all"
 check "$e4repack" "$work/mnt/more"
 same "fragments" "$(fragments "$work"/mnt/more/*)" 1
 
-# tunables belong to the root, not to the last mount
+# Tunables are read from the root of the filesystem, not from the root of the
+# last mount.
 bind "$work/mnt/data" "$work/late"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$loop"
 same "where tunables are" "$(getfattr --absolute-names -m trusted -R \
 	"$work/mnt" | grep '^# file')" "# file: $work/mnt"
 
-# if only a subtree is mounted, the run is refused
+# If only a subtree of the filesystem is mounted, the run is refused.
 can_unshare || exit 0
 # shellcheck disable=SC2016
 mustfail 1 unshare -m sh -c 'umount "$2" && umount "$3" && "$1" "$4"' sh \

@@ -105,20 +105,20 @@ else:
 END
 put_back leases "/usr/bin/python3 $work/lease.py $work $work/mnt/data/*" ''
 
-# the commands remove one page of each file, at the end or in the middle
+# Each command removes one page of each file, at the end or in the middle.
 put_back truncate "truncate -s -4096 $work/mnt/data/*" shorter
 put_back punch "for f in $work/mnt/data/*; do
 	fallocate -p -o 40960 -l 4096 \$f; done" hollow
 
-# If other programs move data, the cached pages are gone, and newly read data
-# are not trusted.
+# If another program moves the data within a file, the cached pages are dropped.
+# e4repack does not trust data that it reads again.
 each() {
 	echo "for f in $work/mnt/data/*; do $1 \$f; cat \$f >/dev/null; done"
 }
 put_back insert "$(each 'fallocate -i -l 1M')" shifted "$lost"
 put_back collapse "$(each 'fallocate -c -l 65536')" shifted "$lost"
 
-# if only one file's data cannot be written, every other file is counted
+# If only the data of one file cannot be written, every other file is counted.
 aged "$work/img" <<'END'
 size 64M
 interleave /data count 40 rounds 8 blocks 4

@@ -8,7 +8,7 @@ require_loop
 truncate -s 128M "$work/img"
 mke2fs -q -t ext4 -m 0 "$work/img"
 mount_image "$work/img" "$work/mnt"
-# most of free space is in small extents, so that a run reserves all of it
+# Most of the free space is in small extents, so that a run reserves all of it.
 write_in_turns "$work/mnt" 100 250
 remove_each "$work/mnt" 4
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
@@ -16,7 +16,7 @@ md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 "$e4repack" --rate=500K "$work/mnt" >"$work/first" 2>&1 &
 pid=$!
 defer "kill $pid 2>/dev/null"
-# all of free space but the reserve of 5 %
+# wait until the run has reserved all free space except 5 %
 all=$(stat -fc %b "$work/mnt")
 for _ in $(seq 200); do
 	[ "$(stat -fc %f "$work/mnt")" -gt $((all * 51 / 1000)) ] || break

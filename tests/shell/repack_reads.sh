@@ -23,7 +23,7 @@ same "excess" "$(excess "$img")" 0
 clean "$img"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
-# not one read per fragment, which would be 1,627
+# one read per fragment would be 1,627 reads
 [ "${reads:-9999}" -le 200 ] || fail "$reads reads for 400 files"
 
 # A block to change is read once per batch of moves, to verify the places of
@@ -54,5 +54,5 @@ END
 check strace -f -qq -e trace=pread64 -o "$work/trace" \
 	"$e4repack" -n -q --no-undo "$img"
 reads=$(grep -c pread64 "$work/trace")
-# not one read per file
+# one read per file would be 2,000 reads
 [ "$reads" -le 500 ] || fail "$reads reads to plan for 2000 files"

@@ -29,7 +29,7 @@ now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# A whole run, to measure its duration and its result.
+# A complete run shows the duration and the result.
 start=$(now_ms)
 repack --zeroout=1M "$img"
 whole=$(($(now_ms) - start + 1))
@@ -58,7 +58,7 @@ writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }
 
-# the run may end before the signal: try again
+# The run may end before the signal, so each signal has 30 tries.
 for signal in INT TERM; do
 	for try in $(seq 30); do
 		what="$signal, try $try"
@@ -93,7 +93,7 @@ for signal in INT TERM; do
 	unchanged "$work/before" "$work/after"
 done
 
-# kills that come after the end of a run do not count
+# Kills after the end of a run are not counted.
 runs=0
 killed=0
 replayed=0
@@ -123,10 +123,10 @@ for ms in $moments; do
 	unchanged "$work/before" "$work/after"
 done
 echo "$runs runs, $killed killed on the way, $replayed journals replayed"
-# the number of killed runs depends on the machine's speed
+# At least one run was killed.  The number depends on the machine's speed.
 [ "$killed" -gt 0 ] || fail "no run was killed on the way"
 
-# the second signal kills the run, and the command to run is printed
+# The second signal kills the run, and the message has the command to run next.
 for try in $(seq 30); do
 	what="two signals, try $try"
 	begin

@@ -7,7 +7,7 @@
 no_leak_check
 
 probe=$top_builddir/tests/tools/stop_probe
-# where PATH: prints the blocks of PATH
+# where PATH: prints the block numbers of PATH
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
@@ -18,7 +18,7 @@ of_path() {
 	sed -n "/^  \"files\"/,/^  }/s/^    \"$2\": \([0-9]*\),*\$/\1/p" "$out"
 }
 
-# of_probe KEY: prints a number of the last stop_probe
+# of_probe KEY: prints the number KEY of the last stop_probe
 of_probe() {
 	sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$work/said"
 }
@@ -35,7 +35,7 @@ stopped() {
 	unchanged "$work/before" "$work/after"
 }
 
-# went_on: another run without a stop finishes.
+# went_on: another run, which is not stopped, completes the work.
 went_on() {
 	repack --only=files,trees --zeroout=4M "$img"
 	same "$what: the rest" "$(report done.files)" \
@@ -50,14 +50,14 @@ again() {
 	cp --sparse=always "$work/img0" "$img"
 }
 
-# made <RECIPE: makes the image
+# made <RECIPE: makes $img, a copy, and the digests of its files
 made() {
 	aged "$img"
 	cp --sparse=always "$img" "$work/img0"
 	digest -z "$img" >"$work/before"
 }
 
-# a file of 64 MiB in 256 fragments, in parts of 2 MiB
+# A file of 64 MiB in 256 fragments is moved in parts of 2 MiB.
 made <<'END'
 size 256M
 scatter /big frags 256 blocks 64 gap 32
@@ -78,7 +78,7 @@ copied=$((copied + $(report cost.bytes_copied) / 4096))
 [ $copied -le $((whole * 5 / 4)) ] ||
 	fail "$what: $copied blocks are copied, and not $whole"
 
-# runs that stop after a few parts each; the last one finishes
+# Each run stops after a few parts, and the last run completes the work.
 again
 copied=0
 for run in $(seq 100); do
@@ -95,7 +95,7 @@ same 'run after run: excess' "$(excess "$img")" 0
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# a budget is kept; longer files are done in part, and are reported
+# The budget is kept.  Longer files are moved in part, and are reported.
 again
 repack --only=files,trees --max-bytes=20M "$img"
 [ "$(report cost.bytes_copied)" -le 20971520 ] || fail 'over the budget'
@@ -106,8 +106,8 @@ clean "$img"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# A file whose fragments are all longer than 16 parts: a fragment must be moved
-# as a whole, and a stop drops the transaction.
+# All fragments of a file are longer than 16 parts.  A fragment must be moved as
+# a whole, and a stop drops the transaction.
 made <<'END'
 size 400M
 scatter /film frags 2 blocks 10000 gap 64
@@ -117,7 +117,7 @@ stopped 2 3 'asked 3, stopped 1, files 0 of 1, .*, copied 0, zeroed 0, fragments
 same "$what: the large file" "$(where /film)" "$film"
 went_on
 
-# a run that only zeroes can be stopped inside a transaction
+# A run that only zeroes blocks can be stopped inside a transaction.
 made <<'END'
 size 256M
 mosaic /db size 64M written 64K unwritten 1M
@@ -125,6 +125,6 @@ END
 stopped 1 3 'asked 3, stopped 1, files 0 of 1, .*, zeroed 0, fragments 3 to 3, left 1 files, [1-9][0-9]* extents' inside
 went_on
 
-# stopped by --max-time again and again, on a slow disk
+# --max-time stops a run again and again, on a slow disk.
 skip_part "runs that stop after one step each: each plan relocates the same files \
 again, so that they do not end"

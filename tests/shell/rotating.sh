@@ -6,7 +6,8 @@
 require_root
 require_loop
 
-# a file in memory: no device below the loop device reports whether it rotates
+# The image is in memory, so no device below the loop device reports whether it
+# rotates.
 memory=$(mktemp -d /dev/shm/e4l-rotating-XXXXXX) || skip "no /dev/shm"
 defer "rm -rf $memory"
 img=$memory/img
@@ -23,8 +24,8 @@ tmpfs|ramfs) ;;
 *) skip "/dev/shm is not in memory" ;;
 esac
 
-# reads COMMAND...: sets $reads to the number of reads; checks the reported
-# kind of device
+# reads COMMAND...: sets $reads to the number of reads, and checks whether
+# COMMAND reports that the disk rotates
 reads() {
 	check "$@" -v "$loop"
 	says "gaps of up to .* \($suits\)"

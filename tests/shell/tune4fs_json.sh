@@ -10,7 +10,8 @@ require_program mke2fs debugfs bash /usr/bin/python3
 schema=$top_srcdir/doc/schema/tune4fs-1.json
 img=$work/img
 
-# valid ARGUMENT...: runs with --json; the output, in $work/doc, is valid.
+# valid ARGUMENT...: runs tune4fs with --json; its output, in $work/doc, is
+# valid.
 valid() {
 	check "$tune4fs" --json "$@"
 	cp "$out" "$work/doc"

@@ -13,7 +13,7 @@ command=$(sed -n 's/^ExecStart=[^ ]*\/tune4fs //p' "$service")
 [ "$command" ] || fail "the service starts no tune4fs"
 case $command in *@*) fail "not substituted: $command" ;; esac
 
-# checks by systemd's programs, if installed
+# Programs of systemd check the units, if they are installed.
 if command -v systemd-analyze >/dev/null; then
 	sed "s|^ExecStart=[^ ]*|ExecStart=/bin/true|; /^Documentation/d" \
 		"$service" >"$work/e4layout-tunables.service"
@@ -25,7 +25,7 @@ wanted=$(sed -n 's/.*ENV{SYSTEMD_WANTS}+="\([^"]*\)".*/\1/p' "$rules")
 
 require_loop
 require_program mke2fs getfattr findmnt
-# udev's check of the rule, in a namespace without other rules
+# udevadm checks the rule, in a namespace without other rules.
 if has_program udevadm && can_unshare; then
 	echo 'ENV{ID_FS_TYPE}="ext4"' >"$work/00-type.rules"
 	truncate -s 1M "$work/any"
@@ -37,7 +37,7 @@ if has_program udevadm && can_unshare; then
 	grep -q 'SYSTEMD_WANTS=.*e4layout-tunables.service' "$out" ||
 		{ show_run; fail "the rule does nothing"; }
 fi
-# hide the tester's own filesystems
+# The test must not change tunables of the host's filesystems.
 findmnt -rno TARGET -t ext2,ext3,ext4 | while read -r dir; do
 	getfattr -n trusted.ext4.tunables -- "$(printf '%b' "$dir")" \
 		>/dev/null 2>&1 && exit 1
@@ -73,7 +73,8 @@ defer "kill $pid 2>/dev/null"
 becomes mb_min_to_scan "$loop_a" 12
 runs inode_readahead_blks "$loop_a" 64
 
-# mounted later, and again after an unmount; a mount option takes precedence
+# A filesystem is mounted later, and again after an unmount.  A mount option
+# takes precedence.
 mount_image "$work/b" "$work/mnt-b" inode_readahead_blks=16
 loop_b=$loop
 becomes mb_min_to_scan "$loop_b" 12
@@ -83,7 +84,7 @@ mount "$loop_b" "$work/mnt-b"
 becomes mb_min_to_scan "$loop_b" 12
 becomes inode_readahead_blks "$loop_b" 64
 
-# a value that an administrator sets stays, whatever else is mounted
+# A value that an administrator sets stays when other filesystems are mounted.
 echo 99 >"/sys/fs/ext4/${loop_a##*/}/mb_min_to_scan"
 mkdir "$work/bind"
 mount --bind "$work/mnt-a" "$work/bind"

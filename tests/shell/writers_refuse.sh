@@ -32,7 +32,7 @@ bytes() {
 	fi
 }
 
-# refuses COMMAND...: fails and changes nothing
+# refuses COMMAND...: COMMAND fails and changes nothing
 refuses() {
 	mustfail 1 "$@"
 	one_sentence '[a-z0-9]*'
@@ -40,7 +40,8 @@ refuses() {
 	same "$finding: ${1##*/}" "$(bytes "$img")" "$before"
 }
 
-# refused FINDING COMMAND...: runs debugfs commands on the current image.
+# refused FINDING COMMAND...: runs debugfs COMMANDs on the image; every tool
+# then refuses the image because of FINDING.
 refused() {
 	finding=$1
 	shift
@@ -54,7 +55,7 @@ refused() {
 	refuses "$e4repack" -n "$img"
 	refuses "$mke4fs" -q --from="$img" "$work/new" 32M
 	[ ! -e "$work/new" ] || fail "$finding: a copy was made"
-	# each opening for writing waits for 11 seconds
+	# each opening for writing waits for 11 seconds with MMP
 	[ -z "$mmp" ] || return 0
 	refuses "$tune4fs" -E dir_ireserve=64 "$img"
 	refuses "$tune4fs" -n -E dir_ireserve=64 "$img"
@@ -71,18 +72,18 @@ reserved() {
 		head -n 1
 }
 
-# A file that claims metadata of the filesystem.
+# A file claims metadata of the filesystem.
 fresh
 refused block "sif /whole block[5] $(reserved)"
 fresh -O mmp
 refused block "sif /whole block[5] $mmp"
 
-# A bitmap in the wrong place.
+# A bitmap is in the wrong place.
 fresh
 refused '' 'set_bg 1 block_bitmap 9000' 'set_bg 1 checksum calc'
 
-# Wrong space in an extent header, wrong block counts, blocks beyond the end of
-# the file.
+# An extent header has the wrong space, a block count is wrong, or blocks are
+# beyond the end of the file.
 fresh
 refused extent 'sif /whole block[1] 1'
 fresh
