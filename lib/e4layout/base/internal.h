@@ -25,7 +25,8 @@ struct e4l_reading {
 struct e4l {
 	ext2_filsys fs;
 	struct e4l_hold *hold;	/* set by e4l_open(); NULL with e4l_new() */
-	io_channel journal;	/* journal device that e4l_open() has found */
+	/* channel of the external journal that e4l_open() has found, or NULL */
+	io_channel journal;
 	unsigned int threads;
 	struct e4l_reading reading;
 	atomic_bool interrupted;

@@ -16,7 +16,7 @@ struct e4l_io_stats {
 	uint64_t readaheads;	/* number of ranges announced to the kernel */
 	/* maximum gap between two wanted blocks that one read combines */
 	uint64_t gap_bytes;
-	/* maximum size of a read that combines wanted blocks, with the gaps */
+	/* maximum size of a read that combines wanted blocks, including gaps */
 	uint64_t gather_bytes;
 	bool rotates;		/* the device is a rotating disk */
 };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plug_io: combines many small writes into few large ones. */
+/* plug_io: combines many small writes into few large writes. */
 #ifndef E4L_PLUG_IO_H
 #define E4L_PLUG_IO_H
 
 #include <e4layout/context.h>
 
 /*
- * Holds writes in memory and issues them later, in the order of the device, as
- * few large writes.  An unplug issues all held writes.  The channel unplugs on
- * flush, on close, and when the memory limit is reached.  The channel also
- * unplugs before a very large write, and before a zeroout or discard that
- * overlaps held writes.  Reads return the content of held writes.  A flush is a
- * barrier: a flush first unplugs, and then flushes the channel below.
+ * A plug holds writes in memory, and later issues the held writes as few large
+ * writes, in the order of positions on the device.  An unplug issues all held
+ * writes.  The channel unplugs on flush, on close, and when the memory limit is
+ * reached.  The channel also unplugs before a very large write, and before a
+ * zeroout or discard that overlaps held writes.  Reads return the content of
+ * held writes.  A flush is a barrier: a flush first unplugs, and then flushes
+ * the channel below.
  *
  * Failures.  An unplug stops at the first failed write, and the call that
  * caused the unplug returns the error.  Data that were not written stay held:
@@ -46,9 +47,9 @@ errcode_t e4l_plug_io_wrap(io_channel under, uint64_t limit_bytes,
 errcode_t e4l_plug_fs(ext2_filsys fs, uint64_t limit_bytes);
 
 struct e4l_plug_stats {
-	uint64_t asked;		/* write calls to the plug */
+	uint64_t asked;		/* number of write calls to the plug */
 	uint64_t asked_bytes;
-	uint64_t issued;	/* write calls to the channel below */
+	uint64_t issued;	/* number of write calls to the channel below */
 	uint64_t issued_bytes;	/* issued_bytes / issued is the mean size */
 	uint64_t unplugs;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * stat: stat(2) for files with 64-bit times.  struct struct_ext2_filsys
- * contains a time_t.  Therefore time_t must have the size that it has in
- * libext2fs.  If time_t has 32 bits, as on Debian's i386, stat(2) fails for
- * files that are dated after January 2038.  statx(2) always has 64-bit times.
+ * stat: stat(2) for files with 64-bit times.  time_t must have the same size as
+ * in libext2fs, because struct struct_ext2_filsys contains a time_t.  If time_t
+ * has 32 bits, as on Debian's i386, stat(2) fails for files that are dated
+ * after January 2038.  statx(2) always has 64-bit times.
  */
 #ifndef E4L_STAT_H
 #define E4L_STAT_H

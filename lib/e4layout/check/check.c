@@ -10,8 +10,8 @@
  *  5. bitmaps and counts;
  *  6. orphans and quotas.
  *
- * Passes 1, 2 and 5 use all processors.  They request reads ahead of time to
- * keep the device busy.
+ * Passes 1, 2 and 5 use all processors, and request reads ahead of time to keep
+ * the device busy.
  */
 #include "config.h"
 #include <errno.h>
@@ -137,8 +137,8 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 }
 
 /*
- * Uses bitmaps of type rbtree, because a bit array for 2^32 blocks would need
- * 512 MiB.
+ * ext2fs_check_desc() uses bitmaps of type rbtree, because a bit array for 2^32
+ * blocks would need 512 MiB.
  */
 errcode_t e4l_check_groups(ext2_filsys fs)
 {

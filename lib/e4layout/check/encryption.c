@@ -12,8 +12,8 @@
 #include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
 /*
- * Numbers below FIRST_POLICY have a special meaning; all other numbers are
- * hashes of policies.
+ * Policy numbers below FIRST_POLICY have special meanings.  Larger policy
+ * numbers are hashes of policies.
  */
 enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
 

@@ -23,7 +23,7 @@ struct finding_info {
 	const char *code;
 	enum e4l_severity severity;
 	const char *sentence;
-	const char *peer;	/* e2fsck's name for the problem, or NULL */
+	const char *peer; /* e2fsck's name for the problem; NULL: no name */
 	enum e4l_fix fix;
 };
 extern const struct finding_info e4l_finding_table[];
@@ -49,7 +49,7 @@ struct findings {
 	size_t max;
 	struct finding *v;
 	size_t n;
-	bool failed;		/* out of memory */
+	bool failed;		/* memory ran out */
 	bool layout_only;	/* add layout findings only */
 	/* do not add findings that are normal in a mounted filesystem */
 	bool mounted;

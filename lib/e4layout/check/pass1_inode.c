@@ -176,7 +176,8 @@ static bool has_high_bits(struct ext2_super_block *sb,
 
 /*
  * Whether fragment fields are set.  h_i_frag and h_i_fsize exist only on the
- * Hurd: Linux has the high bits of i_blocks at their offset.
+ * Hurd: Linux has the high bits of i_blocks at the offset of h_i_frag and
+ * h_i_fsize.
  */
 static bool has_fragment(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)

@@ -171,7 +171,7 @@ static const struct {
 
 /*
  * Whether all entries of block @blk in the map of the resize inode refer to
- * blocks of the filesystem, including the superblock.  The scan refuses an
+ * blocks of the filesystem.  The superblock is allowed: the scan refuses an
  * entry that refers to the superblock, but e2fsck counts the entry as a block.
  */
 static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,

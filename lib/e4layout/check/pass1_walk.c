@@ -17,7 +17,7 @@ struct file {
 	ext2_ino_t ino;
 	bool is_dir;
 	uint32_t dir;			/* index in ck->dirs */
-	uint64_t clusters;		/* clusters that the file owns */
+	uint64_t clusters; /* number of clusters that the file owns */
 	uint64_t extents, blocks;
 	int64_t last_lblk;	/* last mapped logical block, or NO_BLOCK */
 	int64_t last_written;	/* last written logical block, or NO_BLOCK */

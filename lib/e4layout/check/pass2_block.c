@@ -350,7 +350,10 @@ static enum dx_type type_of(struct check *ck, const struct dir *dir,
 	return e4l_htree_is_node(ck, block) ? DX_NODE : DX_LEAF;
 }
 
-/* Verifies the block's checksum.  Returns the number of bytes for entries. */
+/*
+ * Verifies the block's checksum.  Returns the number of bytes that entries can
+ * use.
+ */
 static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 			       blk64_t blk, enum dx_type type,
 			       const void *block)

@@ -39,7 +39,7 @@ struct pass2 {
 	 */
 	size_t run, end_run;
 	uint32_t in_run; /* blocks of the run @run that are already in jobs */
-	bool roots;			/* step 1: read only roots of indexes */
+	bool roots; /* true while only the roots of indexes are read */
 };
 
 struct job {
@@ -47,9 +47,9 @@ struct job {
 	struct e4l_want wants[E4L_PART_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[E4L_PART_BLOCKS];
 	size_t n;
-	size_t runs;	/* index in ck->runs after the job; for progress */
+	size_t runs; /* number of runs up to the end of the job, for progress */
 	char *scratch;
-	void *inode;			/* an inode in host byte order */
+	void *inode; /* buffer for an inode in host byte order */
 	struct dir_judge judge;
 	struct e4l_tally_part part;
 };

@@ -174,9 +174,9 @@ static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 
 /*
  * Writes the entries [from, to) at offset @used of @buf, and extends the last
- * entry to offset @end.  @last is the offset of the last entry already in @buf,
- * or -1 if @buf has no entry.  If @buf still has no entry, writes an unused
- * entry up to @end.
+ * entry of @buf to offset @end.  @last is the offset of the last entry before
+ * the call, or -1 if @buf has no entry.  If @from is equal to @to and @last is
+ * -1, writes an unused entry up to @end.
  */
 static void put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			uint32_t to, char *buf, unsigned int used, int last,

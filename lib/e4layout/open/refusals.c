@@ -280,7 +280,10 @@ static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	/* command that fixes the state, without the device name, or NULL */
+	/*
+	 * command that fixes the state, without the device name; NULL: no
+	 * command
+	 */
 	const char *run;
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,

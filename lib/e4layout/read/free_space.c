@@ -122,8 +122,8 @@ static void compute_bitmap(const struct free_space *s, dgrp_t group,
 }
 
 /*
- * Records the parts of [@blk, @blk + @count) in groups whose block bitmap is
- * not initialized.
+ * Records the blocks of [@blk, @blk + @count) that are in groups with an
+ * uninitialized block bitmap.
  */
 static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 			       blk64_t count)

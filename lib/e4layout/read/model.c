@@ -24,7 +24,7 @@ struct build {
 	const struct e4l_model_options *opt;
 	struct e4l_model *m;
 	struct e4l_dirs *dirs;
-	/* names of inodes, loaded in step 1 or in step 3 */
+	/* names of inodes; NULL: not yet loaded */
 	struct e4l_names *names;
 	struct e4l_scorer scorer;	/* scorer of the current file */
 	bool damaged; /* the current file has damaged structures */

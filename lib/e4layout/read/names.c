@@ -109,7 +109,7 @@ static int name_cmp(const void *a, const void *b, void *arg)
 	return cmp ? cmp : (int)x->len - (int)y->len;
 }
 
-/* Removes the last components of the path until @depth components remain. */
+/* Shortens names->path to its first @depth components. */
 static void leave(struct e4l_names *names, unsigned int depth)
 {
 	while (names->depth > depth)
@@ -329,8 +329,7 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 
 /*
  * Returns the name of the directory that contains @name, or NULL if the
- * directory has no name.  Tries the last two components of the current path
- * first.
+ * directory has no name.  Tries the last two components of names->path first.
  */
 static struct name *parent_of(const struct e4l_names *names,
 			      const struct name *name)
@@ -352,7 +351,7 @@ static size_t path_bytes(const struct e4l_names *names)
 	return names->depth ? names->level[names->depth - 1].bytes : 0;
 }
 
-/* Appends @name to the current path. */
+/* Appends @name to names->path. */
 static void enter(struct e4l_names *names, struct name *name)
 {
 	char *to = names->path + path_bytes(names), *odd;
@@ -522,8 +521,8 @@ struct subtree {
 };
 
 /*
- * Marks the inode of an entry as found.  Adds an inode that was not yet marked
- * and may be a directory to the next level.
+ * Marks the inode of an entry as found.  If the inode was not yet marked and
+ * may be a directory, adds the inode to the next level.
  */
 static errcode_t descend(const struct e4l_dirent *entry, void *priv)
 {

@@ -21,7 +21,7 @@
 #include "scan.h"
 
 #define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
-#define AHEAD_CHUNKS	16		/* number of announced chunks */
+#define AHEAD_CHUNKS	16 /* number of chunks that are announced in advance */
 /*
  * A test defines SCAN_LIMITS and small values, to run code that otherwise runs
  * for huge files only.
@@ -86,7 +86,7 @@ struct scan {
 /* A tree block that is being read. */
 struct node {
 	size_t token;		/* index of the token of the block */
-	struct e4l_token inode;	/* the inode that owns the block */
+	struct e4l_token inode;	/* token of the inode that owns the block */
 	struct e4l_node_pos pos;
 	bool indirect;
 };

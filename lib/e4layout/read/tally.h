@@ -89,7 +89,7 @@ struct e4l_tally_part {
 /* Initializes @t.  @ops and @priv are described at e4l_dirs_new(). */
 errcode_t e4l_tally_init(struct e4l_tally *t, struct e4l *e,
 			 const struct e4l_dirs_ops *ops, void *priv);
-/* Frees the content of @t, including the batch.  @t may be zeroed. */
+/* Frees the content of @t, including the batch.  @t may be all zeroes. */
 void e4l_tally_release(struct e4l_tally *t);
 
 /*

@@ -111,8 +111,8 @@ void e4l_tunables_free(struct e4l_tunables *t)
 
 /*
  * Searches for the entry @name.  If the entry exists, sets *@i to its index and
- * returns true.  Otherwise, sets *@i to the index for a new entry @name and
- * returns false.
+ * returns true.  If the entry does not exist, sets *@i to the index for a new
+ * entry @name and returns false.
  */
 static bool position(const struct e4l_tunables *t, const char *name, size_t *i)
 {

@@ -30,10 +30,10 @@ static const struct e4l_tunable_word ireserve_words[] = {
 
 /*
  * The allocator uses its lookup structures in filesystems with 16 or more
- * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  With a
- * larger value, the allocator could search all groups linearly.  The allocator
- * would then continue with a criterion without a lookup structure, and print a
- * warning.
+ * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If the
+ * tunable exceeds MAX_LINEAR, the allocator can search all groups linearly.
+ * The allocator then continues with a criterion without a lookup structure, and
+ * prints a warning.
  */
 #define MAX_LINEAR 15
 
