@@ -51,7 +51,7 @@ for closed in '>&-' '2>&-' '<&-' '>&- 2>&-' '<&- >&- 2>&-'; do
 	done
 done
 
-# output that cannot be written is a failure
+# Output that cannot be written is a failure.
 # shellcheck disable=SC2016
 mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
 	"$e4debug" "$img.0"
@@ -95,6 +95,6 @@ for option in '' --json; do
 			-R "$request" "$img"
 	done
 done
-# messages that debugfs prints on standard error are printed
+# Messages of debugfs on standard error are printed.
 mustfail 1 "$e4debug" -R 'stat /no-such' "$img"
 says '^/no-such: File not found'

@@ -58,7 +58,7 @@ undo_all() {
 trap undo_all EXIT
 trap 'exit 1' INT TERM HUP
 
-# fail SENTENCE: ends the test.
+# fail SENTENCE: prints SENTENCE, and ends the test as failed.
 fail() {
 	echo "$test_name: $*" >&2
 	exit 1
@@ -100,7 +100,8 @@ man_formats() {
 	[ "$(wc -l <"$out")" -le 500 ] || fail "$1: more than 500 lines"
 }
 
-# python3: the system's, as in json(); another one in PATH may be a slow script.
+# python3: runs /usr/bin/python3, because another python3 in PATH may be a slow
+# script.
 python3() {
 	/usr/bin/python3 "$@"
 }
@@ -174,7 +175,7 @@ require_loop() {
 		skip "no ext4 in the kernel"
 }
 
-# attach IMAGE: attaches IMAGE to a loop device; sets $loop.
+# attach IMAGE: attaches IMAGE to a loop device, and sets $loop.
 attach() {
 	loop=$(losetup --show -f "$1") || skip "losetup does not work here"
 	defer "losetup -d $loop"
@@ -208,7 +209,8 @@ umount() {
 	[ -z "$looped_file" ] || gone "$looped" "$looped_file"
 }
 
-# mount_image IMAGE DIR [OPTIONS]: attaches and mounts; sets $loop.
+# mount_image IMAGE DIR [OPTIONS]: attaches IMAGE, mounts it on DIR, and sets
+# $loop.
 mount_image() {
 	attach "$1"
 	mkdir -p "$2"
@@ -217,7 +219,7 @@ mount_image() {
 	defer "umount '$2'"
 }
 
-# as_nobody COMMAND...: runs COMMAND as a user without rights.
+# as_nobody COMMAND...: runs COMMAND as a user without privileges.
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
@@ -305,7 +307,7 @@ one_sentence() {
 	fail "stderr is not one sentence"
 }
 
-# is_sanitized: whether the programs are built with sanitizers.
+# is_sanitized: true if the programs are built with sanitizers.
 is_sanitized() {
 	grep -q '^CFLAGS = .*-fsanitize' "$top_builddir/Makefile"
 }

@@ -17,7 +17,7 @@ for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
 	rm -f "$work"/img*
 done
 
-# the last inode of a table: no bytes follow its 128 bytes
+# The last inode of a table has 128 bytes, and no bytes follow.
 test_name='e4check_clean: the last inode'
 aged "$work/img" <<END
 size 24M
@@ -28,7 +28,7 @@ same 'free inodes' "$(dumpe2fs -h "$work/img" 2>/dev/null |
 	sed -n 's/^Free inodes: *//p')" 0
 check "$e4check" --no-layout "$work/img"
 
-# a bitmap of an uninitialized group, with any checksum
+# The checksum of a bitmap is not checked if the group is uninitialized.
 test_name='e4check_clean: uninitialised'
 check mke2fs -q -t ext4 -b 4096 -O ^has_journal,^resize_inode "$work/img" 8M
 printf '\002' | dd of="$work/img" bs=1 seek=$((4096 + 18)) conv=notrunc status=none
@@ -38,8 +38,7 @@ check e2fsck -fn "$work/img"
 check "$e4check" --no-layout "$work/img"
 grep -q '^warning: group-checksum' "$out" || fail "not reported: the checksum"
 
-# negative test: one changed bit of the root directory's inode, with a valid
-# checksum
+# The test detects a wrong link count of the root directory.
 test_name=e4check_clean
 check mke2fs -q -t ext4 -b 4096 "$work/img" 16M
 check debugfs -w -R 'sif <2> links_count 7' "$work/img"

@@ -7,7 +7,7 @@ require_program mke2fs e2fsck debugfs dumpe2fs
 img=$work/img
 echo text >"$work/text"
 
-# made MKE2FS-OPTION...: a new image of 8 MiB.
+# made MKE2FS-OPTION...: makes a new image of 8 MiB.
 made() {
 	rm -f "$img"
 	check mke2fs -q -F -b 1024 "$@" "$img" 8M
@@ -59,7 +59,8 @@ group() {
 		found && $0 ~ name { print $(NF - 2); exit }'
 }
 
-# hidden GROUP VALUE CHECKSUM: the group's count of unused inodes is VALUE.
+# hidden GROUP VALUE CHECKSUM: sets the group's count of unused inodes to VALUE,
+# and the checksum to CHECKSUM.
 hidden() {
 	cp "$work/files" "$img"
 	set -- "$@" entry-skipped
@@ -161,7 +162,7 @@ unclean dir-dotdot 'the root'
 
 # ---- the Hurd's fields
 
-# A file t with a translator block, as settrans makes it.
+# The file t has a translator block, as set by settrans.
 made -t ext2 -o hurd -I 128
 change "write $work/text f" "write $work/text t" "write $work/text g"
 block=$(ask 'bmap t 0')
@@ -186,7 +187,8 @@ for dir in / lost+found; do
 	clean "a translator of $dir"
 	cp "$work/hurd" "$img"
 done
-# damaged CODE REQUEST...: changes the image with the translator
+# damaged CODE REQUEST...: changes the image with the translator; both programs
+# find errors
 damaged() {
 	code=$1
 	shift
@@ -210,7 +212,7 @@ damaged inode-high-bits 'sif lost+found size 0x100003000'
 cp "$work/hurd" "$img"
 change 'sif f blocks 77' 'sif f author 5'
 clean "fields of the Hurd that e2fsck does not check"
-# in a Linux filesystem, the bytes of the translator field are i_version
+# In a filesystem of Linux, the bytes of the translator field contain i_version.
 made -t ext4
 change "write $work/text f" 'sif f translator 0xffffffff'
 run e2fsck -fy "$img"
@@ -288,7 +290,8 @@ for options in has_journal ^has_journal; do
 	repaired journal-two
 done
 
-# A backup of the superblock, and one of the group descriptors.
+# A backup of the superblock, and a backup of the group descriptors, are
+# damaged.
 for block in 8193 8194; do
 	rm -f "$img"
 	check mke2fs -q -F -t ext4 -b 1024 "$img" 24M

@@ -41,7 +41,8 @@ for blocksize in 1024 4096; do
 	check "$e4check" "$img"
 	grep -q '^warning: journal-recovery: ' "$out" || fail 'the journal is not reported'
 
-	# the journal's superblock: its magic, type and length
+	# The magic number, the type or the length in the journal's superblock
+	# is wrong.
 	[ $blocksize = 1024 ] && at=2048 || at=4096
 	for field in 0 4 16; do
 		start
@@ -50,7 +51,8 @@ for blocksize in 1024 4096; do
 		both 4 journal-super "byte $field of the journal"
 	done
 
-	# the device is no longer a journal, although blkid's cache says so
+	# The device has no journal any more, although blkid's cache has the
+	# journal.
 	start
 	printf '\0' | dd of="$loop" bs=1 conv=fsync seek=$((1024 + 96)) \
 		status=none

@@ -31,7 +31,7 @@ says '^inodes \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 check "$e4check" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 
-# Options of fsck: ignored, unless they ask for changes.
+# Options of fsck are ignored, unless they ask for changes.
 check "$e4check" "$img"
 cp "$out" "$work/plain"
 for options in -n -f '-fn' '-C 3' '-n -f -C 3'; do
@@ -64,7 +64,8 @@ wrong --progress=maybe "$img"
 wrong --json=yes "$img"
 wrong --layout-only --no-layout "$img"
 
-# A finding of each severity: an error, a warning, and a fragmented file.
+# The image has a finding of each severity: an error, a warning, and a
+# fragmented file.
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
 check debugfs -w -R 'set_super_value free_blocks_count 7' "$img"
@@ -78,7 +79,7 @@ grep -q ': 1 error, 1 warning, [0-9]* layout problems$' \
 grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "not reported: e2fsck -fy"
 grep -q "^to fix: e4repack $img$" "$out" || fail "not reported: e4repack"
 
-# The most severe findings are kept, and all are counted.
+# The most severe findings are listed, and all findings are counted.
 run "$e4check" --max-findings 2 "$img"
 same "exit code" "$status" 4
 same "findings shown" "$(grep -c '^[a-z]*: [a-z-]*,*' "$out")" 2
@@ -97,8 +98,8 @@ same "exit code" "$status" 4
 ! grep -q '^layout:' "$out" || fail "--no-layout: the output has layout findings"
 grep -q '^error:' "$out" || fail "--no-layout does not tell of errors"
 
-# The number of threads does not change the findings, in this image and in one
-# with directory blocks for all threads; a sanitizer detects races.
+# The findings do not depend on the number of threads.  One image has directory
+# blocks for all threads, so that a sanitizer detects races.
 mkdir "$work/tree"
 (cd "$work/tree" && seq 2000 | xargs mkdir)
 mke2fs -qq -F -t ext4 -d "$work/tree" "$work/dirs" 32M
@@ -115,7 +116,7 @@ for _ in $(seq 10); do
 	same_findings "$work/dirs"
 done
 
-# a reader that exits early, and a full disk
+# The reader of the output exits early, or the disk of the output is full.
 if [ -w /dev/full ]; then
 	for option in -v --json; do
 		run sh -c '"$1" "$2" "$3" >/dev/full' - "$e4check" "$option" \

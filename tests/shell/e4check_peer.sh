@@ -7,13 +7,13 @@
 require_program mke2fs e2fsck debugfs tune2fs
 img=$work/img
 
-# made MKE2FS-OPTION...: a new image of 8 MiB.
+# made MKE2FS-OPTION...: makes a new image of 8 MiB.
 made() {
 	rm -f "$img"
 	check mke2fs -q -F -t ext4 -b 1024 "$@" "$img" 8M
 }
 
-# change REQUEST: runs debugfs.
+# change REQUEST: runs a debugfs REQUEST that changes the image.
 change() {
 	check debugfs -w -R "$1" "$img"
 }
@@ -24,7 +24,8 @@ field() {
 		sed -n "s/.*$2: *\\([0-9]*\\).*/\\1/p" | head -n 1
 }
 
-# clean WHAT, unclean CODE WHAT: both programs agree.
+# clean WHAT: both programs find no errors. unclean CODE WHAT: both programs
+# find errors, and e4check finds CODE.
 clean() {
 	run e2fsck -fn "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds the image unclean"; }
@@ -44,7 +45,8 @@ head -c 2000 /dev/zero | tr '\0' x >"$work/value"
 
 # ---- values of attributes in EA inodes
 
-# one attribute in the inode's body and one in its block, with quotas
+# One attribute is in the inode's body, and one attribute is in a block, with
+# quotas.
 for size in 256 128; do
 	made -I "$size" -O quota,ea_inode
 	change "write $work/text f"
@@ -112,7 +114,8 @@ list() {
 	done
 }
 
-# group N NAME: prints the place of a group's superblock, or of other metadata.
+# group N NAME: prints the block number of a group's superblock, or of other
+# metadata.
 group() {
 	dumpe2fs "$img" 2>/dev/null | sed -n "/^Group $1:/,/^Group $(($1 + 1)):/p" |
 		sed -n "s/.*$2 at \([0-9]*\).*/\1/p"
@@ -352,7 +355,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 	sound "$img"
 	values "$img" | cmp - "$work/values"
 
-	# one file less refers to the attribute block
+	# the attribute block has one user less
 	cp "$work/whole" "$img"
 	change 'set_inode_field c file_acl 0'
 	change "set_inode_field c blocks $((blocks - $(

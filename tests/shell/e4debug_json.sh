@@ -14,7 +14,7 @@ valid() {
 		"$top_srcdir/doc/schema/e4debug-1.json" "$1" lines
 }
 
-# negative test of the validator
+# The validator detects an incomplete report.
 echo '{"schema": "e4debug/1", "request": "stats"}' >"$work/bad"
 ! valid "$work/bad" 2>/dev/null || fail 'the schema takes anything'
 

@@ -8,7 +8,7 @@ require_program mke2fs debugfs
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# other requests print debugfs' output
+# debugfs runs the other requests.
 for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	'bmap /data/broken 5'; do
 	check "$e4debug" -R "$request" "$img"
@@ -17,8 +17,8 @@ for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	cmp "$out" "$work/wanted" || fail "$request is not debugfs's"
 done
 
-# refused LINE PATTERN [OPTION...]: LINE fails with a message, as -R and in a
-# file.
+# refused LINE PATTERN [OPTION...]: the request LINE fails with a message, with
+# -R and in a file.
 refused() {
 	line=$1
 	pattern=$2
@@ -72,7 +72,8 @@ mustfail 2 "$e4debug" -R stats -f "$work/file" "$img"
 mustfail 2 "$e4debug" -z "$work/undo" "$img"
 mustfail 2 "$e4debug" "$img" "$img"
 
-# a line without a newline, a name with a blank, a target in a later request
+# A line has no newline, a name has a blank, and a later request opens the
+# target.
 printf 'open "%s"\nfrag <12>\nclose\nopen %s\nquit\nnonsense' "$img" "$img" \
 	>"$work/file"
 check "$e4debug" -f "$work/file"
@@ -87,7 +88,7 @@ for request in frag findings plan; do
 	says '\[#+\] 100 %'
 done
 
-# debugfs writes only if e4debug may write
+# debugfs opens the image for writing only if e4debug has the option -w.
 mustfail 1 "$e4debug" -R 'symlink /link target' "$img"
 check "$e4debug" -w -R 'symlink /link target' "$img"
 check "$e4debug" -R 'stat /link' "$img"

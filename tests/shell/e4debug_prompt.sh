@@ -10,7 +10,7 @@ img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 printf 'mkdir "odd dir"\nmkdir "odd dir/within"\n' |
 	debugfs -w -f - "$img" >/dev/null 2>&1
-# a slow request: reads 8 GiB of inode tables
+# A slow request reads 8 GiB of inode tables.
 truncate -s 512G "$work/large"
 check mke2fs -q -F -t ext4 -O ^has_journal,^resize_inode \
 	-O ^metadata_csum,^uninit_bg "$work/large"
@@ -72,7 +72,7 @@ types -l 'extents /data/b'
 types Tab Enter
 shows '^inode  *14$'
 clear
-# several candidates are listed
+# Several candidates are listed.
 types -l 'frag /data/'
 types Tab Tab
 shows '^broken  *deep/  *holey  *joinable  *old *$'
@@ -81,7 +81,7 @@ types -l 'fr'
 types Tab Tab
 shows '^frag  *free  *freespace *$'
 clear
-# a word that is not the name of a request
+# The word is not the name of a request.
 types -l 'frag od'
 types Tab
 shows 'frag "odd dir/$'
@@ -91,7 +91,7 @@ types -l '"'
 types Enter
 shows '^count  *1$'
 clear
-# Ctrl-C clears the line, and does nothing else
+# Ctrl-C only clears the line.
 types -l 'quit'
 types C-c
 types -l 'frag /split'
@@ -102,7 +102,8 @@ types -l 'nonsense'
 types Enter
 shows 'Command not found nonsense'
 clear
-# neither e4debug's list nor debugfs' output waits for a key in a pager
+# Neither the list of e4debug nor the output of debugfs waits for a key in a
+# pager.
 types -l '?'
 types Enter
 shows '^quit  *leave'
@@ -129,7 +130,7 @@ screen kill-server 2>/dev/null || :
 start "$work/large"
 types -l 'frag'
 types Enter
-# the thread that waits for signals exists, so the request runs
+# The request runs as soon as the thread that waits for signals exists.
 tries=0
 while [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; do
 	tries=$((tries + 1))
@@ -137,7 +138,7 @@ while [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; do
 	sleep 0.1
 done
 types C-c
-# the echo may come after the message
+# The terminal may show ^C after the message.
 shows 'e4debug: frag: .*: interrupted *(\^C)?$'
 shows '^e4debug: *$'
 clear
@@ -145,7 +146,7 @@ types -l 'locality /lost+found'
 types Enter
 shows '^itable blocks ideal  *1$'
 
-# debugfs ends as well
+# debugfs is ended by Ctrl-C as well.
 mkfifo "$work/fifo"
 types -l "dump /lost+found $work/fifo"
 types Enter

@@ -70,7 +70,8 @@ same 'one fragment' "$(line 2 'd["fragments"]')" 1
 same 'nothing left' "$(line 4 'd["planned"]["files"]')" 0
 same_content
 
-# inodes of all directories; a second run has nothing to do
+# The inodes of all directories are regrouped, and a second run has nothing to
+# do.
 rm -f "$img"
 aged "$img" <<END
 size 64M
@@ -91,7 +92,7 @@ clean "$img"
 "$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# directories one by one; skipped directories are named
+# Directories are regrouped one by one, and skipped directories are named.
 rm -f "$img"
 aged "$img" <<END
 size 64M
@@ -118,7 +119,7 @@ clean "$img"
 "$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# with an undo file, all changes of a shell are undone together
+# With an undo file, all changes of a shell are undone together.
 make_image
 image=$(cksum <"$img")
 digest "$img" >"$work/digest"

@@ -22,7 +22,7 @@ request() {
 	sound "$img"
 }
 
-# refused REQUEST PATTERN: fails and changes nothing.
+# refused REQUEST PATTERN: REQUEST fails and changes nothing.
 refused() {
 	what=$1
 	cp "$img" "$work/untouched"
@@ -38,8 +38,7 @@ holds() {
 	cmp "$work/dump" "$2" || fail "$what: $1 and $2 differ"
 }
 
-# others: prints the files that no request has changed; their inodes are in
-# $kept.
+# others: prints the digests of the inodes in $kept, which no request changes.
 others() {
 	digest "$img" | awk -v kept=" $kept " 'index(kept, " " $1 " ")'
 }
@@ -82,7 +81,7 @@ all_requests() {
 	refused "write $work /new/none" 'not a regular file'
 	refused "write $work/large /new" 'not a regular file'
 
-	# a file that is preallocated, then partly written
+	# a file is preallocated, and then partly written
 	request "write $work/empty /new/wal"
 	request 'fallocate /new/wal 0 4M'
 	same 'preallocated' "$(figure 'frag /new/wal' \
@@ -137,7 +136,7 @@ for features in '' '-O bigalloc -C 16384' \
 	all_requests
 done
 
-# with quotas, only changes that do not change the usage are allowed
+# With quotas, requests that change the usage are refused.
 rm -f "$img"
 check mke2fs -q -F -t ext4 -O quota "$img" 32M
 protect=
@@ -151,7 +150,8 @@ for request in 'mkdir /new' "write $work/small /new"; do
 	sound "$img"
 done
 
-# a file with a tree of two levels: the free space is in a thousand extents
+# The free space is in a thousand extents, so that a file gets a tree of two
+# levels.
 rm -f "$img"
 aged "$img" <<-END
 	size 16M

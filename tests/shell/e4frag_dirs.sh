@@ -25,7 +25,7 @@ for line in open(files):
     f = json.loads(line)
     at = f["path"] if f["type"] == "directory" else posixpath.dirname(f["path"])
     if only and not at.startswith(only[0]):
-        at = only[0]    # the path is a hard link outside the directory
+        at = only[0]    # the path is a hard link outside of the selected directory
     while True:
         s = sums.setdefault(at, dict.fromkeys(keys + ("files",), 0))
         s["files"] += 1
@@ -61,7 +61,8 @@ for path in '' /data/deep; do
 	done
 done
 
-# the root has the report's totals; --top works; the text has the same figures
+# The root has the report's totals, --top limits the list, and the text has the
+# same figures.
 check "$e4frag" --json --dirs --top=2 "$img"
 same top "$(json "$out" 'len(d["subtrees"])')" 2
 same root "$(json "$out" 'all(d["subtrees"][0][k] == d["files"][k] for k in
@@ -78,7 +79,7 @@ for columns in 40 80 200; do
 		fail "wider than $columns columns"
 done
 
-# a directory in itself, and one without a path from the root
+# One directory contains itself, and one directory has no path from the root.
 debugfs -w -f - "$img" >/dev/null 2>&1 <<'END'
 ln /data/deep /data/deep/loop
 ln /data/deep /data/deep/again

@@ -9,7 +9,7 @@ require_program mke2fs debugfs python3
 img=$work/img
 page=$work/page.html
 
-# data PAGE EXPRESSION: prints a value of d, the data in the page
+# data PAGE EXPRESSION: prints the value of EXPRESSION for d, the data in PAGE
 data() {
 	sed -n '/^<script type="application\/json"/,/^<\/script>/p' "$1" |
 		sed '1d; $d' >"$work/data"
@@ -17,7 +17,7 @@ data() {
 }
 
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
-# a path that would end the script element and begin another one
+# A path would end the script element and begin another element.
 printf 'hm' >"$work/file"
 debugfs -w -f - "$img" >/dev/null 2>&1 <<-END
 	mkdir "a<"
@@ -38,7 +38,7 @@ same "ends of scripts" "$(grep -c '</script' "$page")" 2
 ! grep -qE 'https?://|(src|href)="?[^#"]' "$page" |
 	grep -v http://www.w3.org/2000/svg || fail 'the page loads something'
 
-# the page and the report have the same numbers, and the map has every block
+# The page and the report have the same numbers, and the map has every block.
 check "$e4frag" -q --html="$page" --map --groups --dirs "$img"
 [ ! -s "$out" ] || fail "--quiet prints"
 check "$e4frag" --json "$img"
@@ -67,7 +67,7 @@ sed '1,/^<pre/d; /^<\/pre>/,$d' "$page" | sed 's/&quot;/"/g; s/&lt;/</g
 	s/&gt;/>/g; s/&amp;/\&/g' | sed '$d' | diff - "$out" ||
 	fail 'the page has another report'
 
-# --compare: the page has the earlier report as well
+# With --compare, the page also has the earlier report.
 check "$e4repack" -q "$img"
 check "$e4frag" -q --html="$page" --compare="$work/before.json" "$img"
 same "before" "$(data "$page" '[d["before"]["files"]["extents"],
@@ -77,7 +77,7 @@ same "before" "$(data "$page" '[d["before"]["files"]["extents"],
 check "$e4frag" -q --html="$page" --compare="$work/doc" "$img"
 same "before without a map" "$(data "$page" '"map" in d["before"]')" False
 
-# invalid reports are refused, whatever the error
+# Invalid reports are refused.
 cp "$page" "$work/kept"
 /usr/bin/python3 - "$work/before.json" "$work" <<-'END'
 	import copy, json, sys
@@ -119,7 +119,7 @@ for bad in "$work"/bad*.json /dev/null "$work" "$work/none"; do
 	mustfail 1 "$e4frag" -q --html="$page" --compare="$bad" "$img"
 	one_sentence e4frag
 done
-# names that are not strings are ignored
+# Names that are not strings are ignored.
 /usr/bin/python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -134,7 +134,7 @@ same "an odd path" "$(data "$page" '[d["before"]["worst"][0]["path"],
 	"[None, True, True]"
 [ "$(wc -c <"$page")" -lt 2000000 ] || fail 'the page is large'
 
-# input files, and files that are not regular, are not replaced
+# Input files, and files that are not regular, are not replaced.
 cp "$img" "$work/copy"
 mustfail 1 "$e4frag" -q --html="$img" "$img"
 says 'also an input'

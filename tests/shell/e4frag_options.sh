@@ -56,7 +56,7 @@ wrong --progress=maybe "$img"
 wrong --json=yes "$img"
 wrong "$img" --sort
 
-# standard output is closed, full, or a pipe without a reader
+# Standard output is closed, full, or a pipe without a reader.
 no_output() {
 	[ "$status" = 1 ] || fail "exit $status when stdout is $1"
 	says "^e4frag: standard output: cannot write: $2"

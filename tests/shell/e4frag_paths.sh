@@ -7,7 +7,8 @@ require_program mke2fs /usr/bin/python3
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# counts "COUNT EXTENTS DIRECTORIES" PATH...: the figures of the paths
+# counts "COUNT EXTENTS DIRECTORIES" PATH...: e4frag reports these figures for
+# the PATHs
 counts() {
 	want=$1
 	shift
@@ -20,7 +21,7 @@ counts '1 3 0' /split
 counts '1 3 0' split
 counts '2 5 0' /split /data/joinable
 counts '1 3 0' /split /split split
-# a directory, including its own block, and everything below it
+# A directory includes its own block, and everything below it.
 counts '2 7 1' /data/deep
 counts '7 17 2' /data
 counts '7 17 2' /data /data/deep
@@ -42,7 +43,7 @@ mustfail 1 "$e4frag" "$img" /split ''
 one_sentence e4frag
 says "^e4frag: $img: .*PATH is empty"
 
-# a path below a damaged directory is not found
+# A path below a damaged directory is not found.
 cp "$img" "$work/damaged"
 blk=$(debugfs -R 'blocks /data/deep' "$img" 2>/dev/null | tr -d ' ')
 dd if=/dev/zero of="$work/damaged" bs=4096 seek="$blk" count=1 conv=notrunc \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The figures of a filesystem whose layout is set block by block.
+# The layout of the filesystem is set block by block, so that the expected
+# figures are known.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 
@@ -63,7 +64,7 @@ for sort in extents fragments size excess; do
 		[$key for w in d['worst']])")" True
 done
 
-# the text has the same figures
+# The text report has the figures of --json.
 check "$e4frag" "$img"
 text() {
 	got=$(sed -n "s/^$1 *\([0-9,]*\) .*/\1/p" "$out" | head -n 1 | tr -d ,)
@@ -86,7 +87,8 @@ text '  e2fsck' '["peers"]["e2fsck"]["non_contiguous_files"]'
 grep -q ' /data/deep/tree$' "$out" || fail "text: the worst has no path"
 [ "$(wc -L <"$out")" -le 80 ] || fail "the summary is wider than 80 columns"
 
-# the peers' figure for e2fsck equals the figure that e2fsck -v prints
+# The figure for e2fsck in the object "peers" equals the figure that e2fsck -v
+# prints.
 same "e2fsck" "$(json "$work/all" \
 	'd["peers"]["e2fsck"]["non_contiguous_files"] +
 	 d["peers"]["e2fsck"]["non_contiguous_directories"]')" \
@@ -94,7 +96,7 @@ same "e2fsck" "$(json "$work/all" \
 		awk '/ non-contiguous (file|director)/ { n += $1 }
 		     END { print n + 0 }')"
 
-# a damaged tree block is named and skipped, and is not a failure
+# A damaged tree block is named and skipped, and the exit status is 0.
 blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')
 dd if=/dev/zero of="$img" bs=4096 seek="$blk" count=1 conv=notrunc status=none
@@ -109,7 +111,8 @@ grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 grep -q ' 1   damaged structure was skipped and is not counted$' "$out" ||
 	fail "text: not 1 damaged place"
 
-# one free extent: the longest possible bar, and singular forms
+# With one free extent, the bar has its maximum length, and the text has
+# singular forms.
 aged "$img" <<'END'
 size 64M
 dir /empty

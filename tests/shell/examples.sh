@@ -9,7 +9,7 @@ report=$top_builddir/doc/examples/report
 image=$top_builddir/doc/examples/image
 img=$work/img
 
-# refuse STATUS PATTERN COMMAND...: fails with one message, and img is
+# refuse STATUS PATTERN COMMAND...: COMMAND fails with one message, and $img is
 # unchanged.
 refuse() {
 	status=$1 pattern=$2
@@ -21,7 +21,7 @@ refuse() {
 	same "bytes after $*" "$(cksum <"$img")" "$before"
 }
 
-# report: has e4frag's figures
+# The example report prints e4frag's figures.
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 check "$e4frag" --json --sort=extents --top=10 "$img"
 # shellcheck disable=SC2016
@@ -44,7 +44,7 @@ run "$report" "$img"
 same 'exit of report' "$status" 1
 says "^$img: [0-9]* places are damaged .*: run e2fsck$"
 
-# image: has the content of the directory, without fragments
+# The example image copies a directory without fragments.
 mkdir -p "$work/from/sub/empty"
 seq 200000 >"$work/from/sub/numbers"
 ln "$work/from/sub/numbers" "$work/from/again"

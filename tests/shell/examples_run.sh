@@ -7,7 +7,8 @@
 no_leak_check
 require_program python3 mke2fs e2fsck jq
 
-# The tools; less copies its input, git prints a fixed date, and e2fsck asks nothing.
+# The tools are in PATH.  Replacements of less, git and e2fsck print a file,
+# print a fixed date, and ask no questions.
 mkdir "$work/bin" "$work/run" "$work/devices"
 for tool in "$e4check" "$e4debug" "$e4frag" "$e4repack" "$mke4fs" "$tune4fs"; do
 	printf '#!/bin/sh\nexec "%s" "$@"\n' "$tool" >"$work/bin/$(basename "$tool")"
@@ -29,7 +30,7 @@ many /var/cache count 400 size 4K-40K
 delete /var/cache percent 70
 END
 
-# The directories and archives that the examples copy.
+# These directories and archives are copied by the examples.
 mkdir -p "$work/run/rootfs/boot" "$work/run/rootfs/usr/lib/systemd" \
 	"$work/run/rootfs/sbin" "$work/run/overlay"
 seq 20000 >"$work/run/rootfs/usr/lib/systemd/systemd"
@@ -41,7 +42,7 @@ gzip -c "$work/run/rootfs.tar" >"$work/run/rootfs.tar.zst"
 cat >"$work/examples.py" <<'END'
 import glob, os, re, shutil, subprocess, sys
 top, work, archives, mounted = sys.argv[1:]
-# Commands that an unprivileged test without network cannot run.
+# A test without root and network cannot run these commands.
 SKIPPED = {
     "mount": r"^mount |&& mount ",
     "umount": r"^umount ",

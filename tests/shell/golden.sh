@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The texts of the tools: each file in golden/ has the commands of one tool, after
-# "$ ", with their expected output and exit status.  After an intended change of a
-# text, `golden.sh DIR` writes the transcripts to DIR.
+# Each file in golden/ has commands of one tool, after "$ ", with the expected
+# output and exit status.  After an intended change of a text, `golden.sh DIR`
+# writes the transcripts to DIR.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
@@ -13,8 +13,8 @@ texts=$(cd "$texts" && pwd)
 SOURCE_DATE_EPOCH=1000000000
 export SOURCE_DATE_EPOCH
 
-# Files for the commands: a small image, the same image with an error, an image
-# with one fragmented file, a directory.
+# The commands use a small image, the same image with an error, an image with
+# one fragmented file, and a directory.
 cd "$work"
 aged image.0 <"$top_srcdir/tests/shell/layout.recipe"
 aged simple.0 <<'END'

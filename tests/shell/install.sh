@@ -7,7 +7,7 @@
 require_program make pkg-config cc debugfs
 [ -f "$top_builddir/Makefile" ] || fail "no Makefile in $top_builddir"
 
-# do not inherit options of the running make
+# make must not inherit options of the running make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 root=$work/root
 run make -C "$top_builddir" install DESTDIR="$root"
@@ -82,7 +82,7 @@ if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so.0" ]; then
 fi
 check "$root$sbin/e4frag" --version
 
-# every header can be included first, also from C++
+# Every header can be included first, also from C++.
 for header in "$root$include"/e4layout/*.h; do
 	echo "#include <e4layout/$(basename "$header")>"
 done >"$work/all.c"
@@ -106,7 +106,7 @@ for example in image minimal repack report; do
 done
 aged "$work/img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# the smallest program with the installed library refuses a damaged image
+# minimal.c, built with the installed library, refuses a damaged image.
 [ "$(sed '1,/^$/d; /^$/d' "$root$source_dir/minimal.c" | wc -l)" -le 15 ] ||
 	fail "minimal.c has more than 15 lines of code"
 cp "$work/img" "$work/damaged"

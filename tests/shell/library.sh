@@ -9,7 +9,8 @@ repack=$top_builddir/doc/examples/repack
 fsdigest=$top_builddir/tests/tools/fsdigest
 img=$work/img
 
-# refuse TARGET PATTERN: one message, exit status 1, and no byte changed.
+# refuse TARGET PATTERN: the program prints one message, exits with 1, and
+# changes no byte.
 refuse() {
 	before=$(cksum <"$img")
 	run "$repack" "$1"
@@ -51,7 +52,7 @@ if can_mount; then
 	detach "$loop"
 fi
 
-# another program mounts the image during delayed writes
+# Another program mounts the image during delayed writes.
 if can_mount && can_trace; then
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
 		strace -f -qq -o "$work/trace" -e trace=pwrite64 \

@@ -36,7 +36,7 @@ says 'File too large'
 run e2fsck -fp img
 sound img
 
-# the message tells which file reached the limit, and the remedy
+# The message names the file that reached the limit, and the remedy.
 aged img <<'EOF'
 size 64M
 interleave /data count 20 rounds 16 blocks 4
@@ -63,7 +63,7 @@ run sh commands
 	fail 'the contents were not restored'
 sound img
 
-# the image is truncated during the repack
+# The image is truncated during the repack.
 require_strace
 aged img <"$top_srcdir/tests/shell/layout.recipe"
 cp img before

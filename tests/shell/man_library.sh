@@ -15,7 +15,7 @@ for page in "$lib"/man/*.3; do
 	! has_program mandoc || check mandoc -T lint -W warning "$page"
 done
 
-# a function that is in no page is reported
+# headers-man reports a function that is in no page.
 sed 's/^\te4l_open;/&\n\te4l_none;/' "$lib/e4layout.map" >"$work/map"
 mustfail 1 /usr/bin/python3 "$lib/headers-man" --check "$work/map" "$lib"
 says '^headers-man: e4l_none[(][)] .*no page$'

@@ -8,7 +8,7 @@ require_archives
 require_loop
 require_program tar getfacl
 
-# acls_are IMAGE FILE WANT: compares the mode and the ACL, in one line
+# acls_are IMAGE FILE WANT: compares the mode and the ACL of FILE with WANT
 acls_are() {
 	clean "$1"
 	mkdir -p "$work/mnt"
@@ -61,8 +61,8 @@ for source in "-d $work/src" "-d $work/a.tar" "--from=$work/from"; do
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 done
 
-# the root's permissions, as chmod sets them: other files that share its ACL
-# keep it
+# The root's permissions are set as by chmod.  Other files that share the root's
+# ACL keep the ACL.
 mkdir "$work/other"
 for dir in "$work/src" "$work/other"; do
 	setfacl -b "$dir"
@@ -104,7 +104,8 @@ t.close()
 EOT
 }
 
-# ACL entries whose name is known on this host, or is unknown but has a numeric ID
+# One ACL entry has a name that is known on this host.  Another entry has an
+# unknown name and a numeric ID.
 daemon=$(id -u daemon) || skip "no user called daemon"
 group=$(getent group daemon | cut -d: -f3)
 archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:daemon:rw-,\
@@ -140,7 +141,7 @@ says 'a: ACL entry omitted: nobody-at-all is unknown'
 [ ! "$large_ids" ] || says 'a: ACL entry omitted: 4000000000 is unknown'
 acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
 
-# attributes, which take precedence over the text
+# ACLs in attributes take precedence over ACLs in text form.
 python3 - "$work/a.tar" <<'EOT'
 import io, struct, sys, tarfile
 def acl(*entries):
@@ -164,7 +165,7 @@ for name, kind, access, default in (
                "other::rwx"}
     if default:
         headers["SCHILY.xattr.system.posix_acl_default"] = default
-    # tarfile would write UTF-8
+    # tarfile would encode the values as UTF-8
     records = b""
     for key, value in headers.items():
         tail = b" " + key.encode() + b"=" + value.encode("latin1") + b"\n"
@@ -186,7 +187,7 @@ acls_are "$work/img" d "751 user::rwx group::r-x other::--x\
  default:user::rwx default:group::r-x default:group:77:r-x default:mask::r-x\
  default:other::---"
 
-# invalid ACLs
+# Invalid ACLs are refused.
 for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	default=user:5:rw-; do
 	archive "$work/a.tar" SCHILY.acl.$bad
@@ -196,7 +197,7 @@ for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	says 'a: invalid ACL'
 done
 
-# attributes and ACLs that the type of the file cannot have
+# Some types of files cannot have attributes or ACLs.
 cat >"$work/odd.py" <<'P'
 import os, sys, tarfile
 kind, key, value = sys.argv[1:]
@@ -231,7 +232,7 @@ for kind in file link; do
 done
 refuse_odd file SCHILY.xattr.nons y 'nons: the name has no namespace'
 refuse_odd file SCHILY.xattr.user. y 'user.: the name has a namespace only'
-# names of other systems are omitted
+# Attributes of other operating systems are omitted.
 for accepted in 'file com.apple.provenance' 'link trusted.x' 'dir user.x'; do
 	# shellcheck disable=SC2086
 	set -- $accepted

@@ -8,7 +8,7 @@
 require_archives
 require_loop
 
-# changing FILE DIR SEED: makes an archive, and the expected directory
+# changing FILE DIR SEED: makes the archive FILE, and the expected directory DIR
 changing() {
 	python3 - "$@" <<'EOT'
 import io, os, random, shutil, stat, sys, tarfile
@@ -87,8 +87,8 @@ for seed in 1 2 3 4; do
 	equals "$work/img" "$work/tree"
 done
 
-# Names keep their bytes: "e" with an accent in one character or in two are two
-# files.
+# Names keep their bytes: "e" with an accent, as one character or as two,
+# results in two files.
 rm -rf "$work/tree"
 mkdir "$work/tree"
 one=$(printf '\303\251')
@@ -130,7 +130,7 @@ for names in 'd/ d/f d' 'd/f d' 'd/sub/ d' 'x/ d/e/f d/e'; do
 	check "$mke4fs" -q -d layer:a.tar img
 	rm img
 done
-# an empty directory, and files of an earlier source
+# The replaced directory is empty, or has files of an earlier source.
 members a.tar d/ d
 check "$mke4fs" -q -d a.tar img
 members b.tar d/f e

@@ -12,11 +12,11 @@ for name in a b dir/c dir/d dir/sub/e other/f; do
 done
 ln "$work/src/a" "$work/src/dir/again"
 ln -s /far/away "$work/src/dir/link"
-# of a directory's two names, the first in hash order is used
+# If a directory has two names, the first name in hash order is used.
 seed=hash_seed=00000000-0000-4000-8000-000000000001
 check "$mke4fs" -q -b 4096 -N 128 -E $seed -d "$work/src" "$work/sound" 8M
 
-# damaged REQUEST...: damages the source by requests to debugfs
+# damaged REQUEST...: makes a damaged source by debugfs REQUESTs
 damaged() {
 	cp "$work/sound" "$work/from"
 	for request; do
@@ -64,52 +64,53 @@ leaves_out() {
 	done
 }
 
-# an entry that refers to an unused inode
+# An entry refers to an unused inode.
 damaged 'clri dir/c'
 leaves_out 3 dir/c
-# an entry of a deleted inode
+# An entry refers to a deleted inode.
 damaged 'sif b links_count 0'
 leaves_out 3 b
-# an inode without a type; a reserved inode; an invalid inode number
+# Entries refer to an inode without a type, to a reserved inode, or have an
+# invalid inode number.
 damaged 'sif b mode 0'
 leaves_out 3 b
 damaged 'link <7> other/seven'
 leaves_out 3 other/seven
-# a file with two names: both are omitted
+# A damaged file has two names: both names are omitted.
 damaged 'sif a block[5] 4000000000'
 leaves_out 3 a dir/again
-# a block of two files: both are omitted
+# Two files share a block: both files are omitted.
 damaged 'sif other/f block[5] 1'
 blk=$(debugfs -R 'blocks dir/d' "$work/sound" 2>/dev/null | cut -d' ' -f1)
 damaged "sif other/f block[5] $blk"
 leaves_out 3 dir/d other/f
-# a directory with everything below it
+# A directory is damaged: everything below the directory is omitted.
 damaged 'sif dir/sub block[5] 123456'
 leaves_out 3 dir/sub
-# a directory with two names
+# A directory has two names.
 damaged 'link dir/sub other/sub'
 leaves_out 3 other/sub
-# an invalid symbolic link
+# A symbolic link is invalid.
 damaged 'sif dir/link size 300'
 leaves_out 3 dir/link
-# with a wrong count, no file is omitted
+# A link count is wrong: no file is omitted.
 damaged 'sif b links_count 7'
 leaves_out 0
 damaged 'ssv free_blocks_count 1' 'sif b blocks 999'
 leaves_out 0
-# a damaged root directory: no image is made, even with --skip-damaged
+# If the root directory is damaged, no image is made, even with --skip-damaged.
 damaged 'sif <2> block[5] 123456'
 refused
 mustfail 1 "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
 [ ! -e "$work/img" ] || fail "an image is left behind"
 
-# without errors, --skip-damaged changes nothing
+# Without errors, --skip-damaged changes nothing.
 cp "$work/sound" "$work/from"
 check "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
 clean "$work/img"
 mustfail 2 "$mke4fs" -q --skip-damaged -d "$work/src" "$work/img"
 
-# a source without the feature ext_attr is not damaged
+# A source without the feature ext_attr is not damaged.
 check mke2fs -q -t ext4 -O ^ext_attr -d "$work/src" "$work/from" 8M
 rm -f "$work/img"
 check "$mke4fs" -q --from="$work/from" "$work/img"
@@ -117,8 +118,9 @@ clean "$work/img"
 check debugfs -R 'cat dir/c' "$work/img"
 cmp "$out" "$work/src/dir/c" >&2 || fail "dir/c: other content"
 
-# e2fsck accepts inline data without the feature ext_attr, and inline data that are
-# shorter than the file, whose rest reads as zeroes
+# e2fsck accepts inline data without the feature ext_attr. e2fsck also accepts
+# inline data that are shorter than the file, and the kernel reads zeroes after
+# the data.
 mkdir "$work/inline" "$work/inline/d"
 echo "all in i_block" | tee "$work/inline/f" >"$work/inline/d/f"
 seq 40 >"$work/inline/g"
@@ -149,7 +151,7 @@ truncate -s 70000 "$work/inline/f" "$work/inline/g"
 inline "rm f" "rm g" "write $work/f f" "write $work/g g" \
 	'sif f size 70000' 'sif g size 70000'
 
-# a link's target with a zero byte, which e2fsck accepts in inline data
+# The target of a link has a zero byte, which e2fsck accepts in inline data.
 rm -f "$work/from" "$work/img"
 mkdir "$work/link"
 ln -s "$(printf 'y%.0s' $(seq 60))" "$work/link/l60"

@@ -13,14 +13,15 @@ mkdir src
 head -c 3M /dev/urandom >src/random
 seq 100000 >src/text
 
-# take OPTION...: makes the image; sets $root
+# take OPTION...: makes an image, and sets $root to the root hash
 take() {
 	check "$mke4fs" --json -U "$uuid" -E "hash_seed=$uuid" -d src "$@"
 	cp "$out" report.json
 	root=$(json report.json 'd["dm_verity"]["root_hash"]')
 }
 
-# tree DATA HASHES OFFSET: the tree from OFFSET on, by Python; prints the root hash
+# tree DATA HASHES OFFSET: computes the hash tree of DATA with Python, compares
+# it with HASHES from OFFSET on, and prints the root hash
 tree() {
 	/usr/bin/python3 - "$@" <<'END'
 import hashlib, struct, sys
@@ -66,7 +67,8 @@ verified() {
 		check veritysetup verify "$1" "$2" "$root" --hash-offset="$3"
 }
 
-# the hash tree is after the filesystem, whose size does not change
+# The hash tree is after the filesystem, and the size of the filesystem does not
+# change.
 check "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" -d src without
 size=$(stat -c %s without)
 take --dm-verity img
@@ -80,7 +82,7 @@ sound img
 	fail 'the report does not match the schema'
 first=$root
 
-# the hash tree is in a separate file, and the same in both runs
+# The hash tree is in a separate file, and is the same in both runs.
 for again in 1 2; do
 	rm -f img2
 	take --dm-verity=hashes img2
@@ -94,7 +96,7 @@ cmp hashes hashes1 || fail 'the same image has another tree'
 tail -c "+$((size + 1))" img | cmp - hashes ||
 	fail 'behind the filesystem it is another tree'
 
-# veritysetup makes the same tree for the same salt and UUID
+# veritysetup makes the same tree for the same salt and UUID.
 if has_program veritysetup; then
 	check veritysetup format img2 theirs \
 		--salt="$(json report.json 'd["dm_verity"]["salt"]')" \
@@ -102,7 +104,7 @@ if has_program veritysetup; then
 	cmp theirs hashes || fail 'veritysetup makes another tree'
 fi
 
-# three levels, a large block size, other sources
+# The tree has three levels, blocks are large, and other sources are used.
 take --dm-verity img3 80M
 correct img3 img3 $((80 << 20))
 verified img3 img3 $((80 << 20))
@@ -113,7 +115,7 @@ cp "$out" report.json
 root=$(json report.json 'd["dm_verity"]["root_hash"]')
 correct img5 img5 "$(json report.json 'd["dm_verity"]["data_blocks"] * 4096')"
 
-# the command in the report opens the image, of any name
+# The command in the report opens an image of any name.
 check "$mke4fs" --dm-verity='hash es' -d src 'a b'
 same 'quoted names' "$(sed -n 's/^To open: //p' "$out")" \
 	"veritysetup open 'a b' NAME 'hash es' $(sed -n 's/^Root hash: //p' "$out")"
@@ -134,7 +136,7 @@ if has_program veritysetup; then
 	[ "$status" != 0 ] || fail 'veritysetup accepts a changed byte'
 fi
 
-# an empty file stays empty if the hash file cannot be written
+# An empty file stays empty if the hash file cannot be written.
 if can_mount && mkdir tiny && mount -t tmpfs -o size=4k none tiny; then
 	defer "umount '$work/tiny'"
 	: >empty
@@ -143,7 +145,7 @@ if can_mount && mkdir tiny && mount -t tmpfs -o size=4k none tiny; then
 	rm empty
 fi
 
-# a dry run makes nothing
+# A dry run makes no files.
 rm -f img hashes
 check "$mke4fs" -n --json --dm-verity=hashes -d src img
 same 'a tree of a dry run' "$(json "$out" 'd["dm_verity"]')" None
@@ -151,7 +153,7 @@ if [ -e img ] || [ -e hashes ]; then
 	fail '-n makes a file'
 fi
 
-# existing files and devices keep their size
+# Existing files and devices keep their size.
 truncate -s 32M disk
 mustfail 1 "$mke4fs" -q --dm-verity -d src disk
 one_sentence mke4fs
@@ -166,7 +168,7 @@ verified disk disk $((limit * 1024))
 mustfail 1 "$mke4fs" -q -F --dm-verity -d src disk "$((limit + 64))K"
 says 'no space for the hash tree'
 
-# refuse SENTENCE OPTION...: fails with SENTENCE, and makes no image
+# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE, and makes no image
 refuse() {
 	sentence=$1
 	shift
@@ -187,7 +189,7 @@ refuse 'no/x: cannot write: No such file' --dm-verity=no/x img
 refuse 'img: .*the hash file is the image itself' --dm-verity=img img
 refuse 'img: .*the hash file is the image itself' --dm-verity=./img img
 refuse 'linked: .*the hash file is the image itself' -F --dm-verity=linked disk
-# the name of the temporary file of HASHFILE is longer
+# The temporary file of HASHFILE has a longer name than HASHFILE.
 long=$(printf '%0255d' 1)
 for name in "$long" "${long#??????}" "dir/$long"; do
 	refuse "$name: cannot write: File name too long" -F --dm-verity="$name" \
@@ -213,7 +215,7 @@ if can_mount && losetup -f hashes1 2>/dev/null; then
 	refuse 'hashes1' --dm-verity=hashes1 img
 fi
 
-# the kernel mounts the image
+# The kernel mounts the image.
 if has_program veritysetup && can_mount; then
 	check "$mke4fs" --json --dm-verity -d src img
 	cp "$out" report.json
@@ -230,7 +232,7 @@ if has_program veritysetup && can_mount; then
 	fi
 fi
 
-# a signal leaves neither image nor hash file
+# A signal leaves neither an image nor a hash file.
 if can_trace && [ "$(id -u)" = 0 ]; then
 	rm -f img hashes
 	no_leak_check

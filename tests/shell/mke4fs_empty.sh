@@ -12,7 +12,8 @@ features() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n 's/^Filesystem features: *//p'
 }
 
-# as_mke2fs OPTIONS: a new image, and an existing file, equal those of mke2fs
+# as_mke2fs OPTIONS: a new image, and an existing file, are equal to those of
+# mke2fs
 as_mke2fs() {
 	rm -f theirs ours
 	# shellcheck disable=SC2086
@@ -37,7 +38,7 @@ check "$mke4fs" -q -F -E root_owner=5:6 ours
 check debugfs -R 'stat /' ours
 grep -Eq 'User: +5 +Group: +6 ' "$out" || fail "the owner of the root"
 
-# the report of --json about an empty filesystem
+# The report of --json about an empty filesystem is valid.
 schema=$top_srcdir/doc/schema/mke4fs-1.json
 rm ours
 check "$mke4fs" -n --json -t ext2 ours 16M
@@ -50,7 +51,7 @@ same "entries" "$(json report.json 'd["entries"]')" 0
 same "free blocks" "$(json report.json 'd["free_blocks"]')" \
 	"$(dumpe2fs -h ours 2>/dev/null | sed -n 's/^Free blocks: *//p')"
 
-# options of filesystems that cannot be filled are refused before any write
+# If a filesystem cannot be filled, its options are refused before any write.
 rm ours
 for options in '-t ext2' '-t ext3' '-O journal_dev'; do
 	# shellcheck disable=SC2086
@@ -64,7 +65,7 @@ mustfail 1 "$mke4fs" -c -d src ours 16M
 says '^mke4fs: ours: -c is not supported '
 [ ! -e ours ] || fail "an image is left behind"
 
-# a requested journal exists, whatever the size
+# A requested journal exists, whatever the size.
 for options in -j '-J size=4' '-O has_journal' '-O ^has_journal -O has_journal' \
 	'-O ^has_journal -j' '-b 1024 -J size=1'; do
 	rm -f ours
@@ -81,7 +82,7 @@ for options in -j '-J size=4' '-O has_journal' '-O ^has_journal -O has_journal' 
 	says 'journal'
 	[ ! -e ours ] || fail "an image is left behind"
 done
-# a journal that is not requested does not exist
+# A journal that is not requested does not exist.
 for options in '' '-O has_journal -O ^has_journal' '-O has_journal,none,extent'
 do
 	rm -f ours

@@ -8,11 +8,12 @@
 require_loop
 
 sample "$work/src"
-# Inodes of 128 bytes cannot store times before 1901 and after 2038, nor
+# Inodes of 128 bytes store neither times before 1901 or after 2038, nor
 # nanoseconds.
 cp -a "$work/src" "$work/old"
 find "$work/old" -depth -exec touch -h -d '2005-06-07 UTC' {} +
-# Values that need EA inodes; the source must have space for them.
+# Large attribute values need EA inodes, and the source must have space for the
+# values.
 check mke2fs -q -t ext4 -O ea_inode "$work/ea.img" 64M
 mount_image "$work/ea.img" "$work/ea"
 rmdir "$work/ea/lost+found"
@@ -23,7 +24,7 @@ setfattr -n user.large -v "$(cat "$work/value")" "$work/ea/small" \
 setfattr -n user.large2 -v "$(head -c 9000 "$work/value")" "$work/ea/dir"
 
 n=0
-# try SOURCE OPTIONS...: makes an image and compares it
+# try SOURCE OPTIONS...: makes an image of SOURCE, and compares both
 try() {
 	source=$1
 	shift
@@ -32,7 +33,7 @@ try() {
 	test_name="mke4fs_features: $*"
 	check "$mke4fs" --quiet -d "$work/$source" "$@" "$work/img" 64M
 	equals "$work/img" "$work/$source"
-	listed=$work/$source		# which does not change any more
+	listed=$work/$source		# the directory does not change any more
 	in_third $n 0 || return 0
 	rm -f "$work/copy"
 	check "$mke4fs" --quiet -b 4096 -I 512 -O ea_inode,project,inline_data \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --fs-config: owners, modes and capabilities by a file in Android's format.
+# --fs-config sets owners, modes and capabilities from a file in Android's
+# format.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
@@ -14,7 +15,7 @@ ln -s sh src/system/bin/link
 ln -s system/bin src/bin
 chmod 640 src/system/etc/other
 
-# take OPTION...: makes the image; its messages are in said
+# take OPTION...: makes img, and writes the messages to the file said
 take() {
 	rm -f img
 	check "$mke4fs" -q -d src "$@" img
@@ -22,7 +23,7 @@ take() {
 	clean img
 }
 
-# has PATH UID GID MODE [CAPABILITIES]: the attributes of a file of the image
+# has PATH UID GID MODE [CAPABILITIES]: a file of img has these attributes
 has() {
 	check debugfs -R "stat $1" img
 	got=$(sed -nE 's/.*Mode: +([0-9]+) .*/\1/p; s/^User: +([0-9]+) +Group: +([0-9]+) .*/\1 \2/p' \
@@ -59,7 +60,8 @@ has system/bin/link 5 6 0777
 has system/etc/other 0 0 0640
 has data 100000 0 01777
 
-# a space stands for the root; later files change earlier ones; -
+# A path of one space stands for the root.  Lines of later files take
+# precedence.  The last file is standard input.
 printf ' 3 4 0700\nsystem/bin/sh 1 1 0755\n' >second
 printf 'system/bin/run-as 1 1 0755 capabilities=0\r\n' |
 	"$mke4fs" -q -d src --fs-config=config --fs-config=second \
@@ -70,12 +72,13 @@ has / 3 4 0700
 has system/bin/run-as 1 1 0755
 has system/bin/sh 1 1 0755 01000002c0000000000000000000000000000000
 
-# capabilities are not copied attributes; -E root_owner comes last
+# Without copied attributes, capabilities are set, and -E root_owner takes
+# precedence.
 take -E no_copy_xattrs,root_owner=11:12 --uid-map=0:500 --fs-config=config
 has / 11 12 0711
 has system/bin/run-as 0 2000 0750 $caps
 
-# a file for another image
+# The paths of the file belong to another image.
 printf 'vendor/x 0 0 0755\n' >foreign
 take --fs-config=foreign
 same 'the message' "$(cat said)" "mke4fs: foreign: no path in this file exists \

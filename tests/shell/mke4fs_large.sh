@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Many entries: indexes of several levels, more subdirectories than the link
-# count can hold, and the places of the inodes of many small directories. Large
-# files: block numbers above 32 bits.
+# Many entries: indexes have several levels, a directory has more subdirectories
+# than the link count can hold, and the inodes of many small directories are
+# placed. Large files: block numbers have more than 32 bits.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 
-# names FORMAT COUNT TYPE [MORE]: prints an archive of COUNT entries
+# names FORMAT COUNT TYPE [MORE]: prints an archive of COUNT entries with names
+# by FORMAT
 names() {
 	python3 -c '
 import sys
@@ -47,7 +48,7 @@ unwritten() {
 		END { printf "%.0f %.0f\n", n[1], n[0] }'
 }
 
-# an index with an intermediate level: 1 KiB blocks
+# With blocks of 1 KiB, the index has an intermediate level.
 entries=$(in_full && echo 120000 || echo 20000)
 names 'some-file-name-%d' "$entries" 0 >"$work/tar"
 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img" || fail "no image"
@@ -60,7 +61,8 @@ for i in 0 $((entries * 2 / 3)) $((entries - 1)); do
 done
 rm -f "$work/img"
 
-# more entries than an index of two levels can hold; large_dir allows three levels
+# An index of two levels cannot hold all entries.  With large_dir, the index has
+# three levels.
 names '%099d' 150000 0 >"$work/tar"
 mustfail 1 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img"
 says 'large_dir'
@@ -70,7 +72,8 @@ if in_full; then
 	rm -f "$work/img"
 fi
 
-# more blocks than any group has free: the file is split
+# The directory has more blocks than any group has free blocks, so that it is
+# split.
 names '%099d' 100000 0 >"$work/tar"
 check "$mke4fs" -q -b 1024 -O ^flex_bg -d "$work/tar" "$work/img"
 clean "$work/img"
@@ -79,7 +82,7 @@ check debugfs -R 'ex /' "$work/img"
 [ "$(grep -c '^ *1/' "$out")" -gt 4 ] || fail "the directory is not cut"
 rm -f "$work/img"
 
-# groups of few inodes: the image is many times larger than its content
+# With groups of few inodes, the image is many times larger than its content.
 check "$mke4fs" -q -b 1024 -O bigalloc,^flex_bg -C 2048 -d "$work/tar" \
 	"$work/img"
 clean "$work/img"
@@ -123,7 +126,7 @@ million() {
 }
 ! in_full || million
 
-# more subdirectories than the link count can represent
+# The link count cannot represent the number of subdirectories.
 names 'dir%d' 66000 5 >"$work/tar"
 check "$mke4fs" -q -d "$work/tar" "$work/img"
 clean "$work/img"
@@ -133,7 +136,7 @@ rm -f "$work/img"
 mustfail 1 "$mke4fs" -q -O ^dir_nlink -d "$work/tar" "$work/img"
 says 'too many links'
 
-# Two files of 9 TiB, mostly unwritten, in 20 TiB.
+# Two files of 9 TiB, mostly unwritten, are in a filesystem of 20 TiB.
 for dir in "$work" /dev/shm; do
 	huge=$(mktemp -d "$dir/e4l-huge-XXXXXX") || continue
 	defer "rm -rf '$huge'"
@@ -183,14 +186,14 @@ together() {
 	same "what e4frag says of files" "$(json "$out" \
 		'd["files"]["fragmented"], d["files"]["excess_extents"]')" \
 		'(0, 0)'
-	# one more block for the root: its inode number is fixed, and its files
-	# are in a window
+	# the root may need one more block, because its inode number is fixed
+	# and its files are in a window
 	[ "$(json "$out" 'd["directories"]["itable_blocks"] -
 		d["directories"]["itable_blocks_ideal"]')" -le 1 ] ||
 		fail "wrong directory figures of e4frag: $(cat "$out")"
 }
 
-# without a size, there are enough inodes for the subdirectories
+# Without a size, the image has enough inodes for the subdirectories.
 names 'd%d' 500 5 11 >"$work/tar"
 for window in exact low 64; do
 	rm -f "$work/img"
@@ -199,7 +202,7 @@ for window in exact low 64; do
 	together
 done
 
-# 15 files in each of 4000 directories: one inode-table block each
+# Each of 4000 directories has 15 files, and needs one inode-table block.
 names 'd%d' 4000 5 15 >"$work/tar"
 for window in exact $(! in_full || echo low); do
 	rm -f "$work/img"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --like: three generations of images that differ little, with many features;
-# equal bytes if nothing has changed; refused images; shortage; signals.
+# --like makes three generations of images that differ little, with many
+# features.  If nothing has changed, the bytes are equal.  Some images are
+# refused, and shortage and signals leave no image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop
@@ -25,7 +26,8 @@ with open(sys.argv[1], "rb") as a, open(sys.argv[2], "rb") as b:
 print(n)' "$1" "$2"
 }
 
-# like OLD NEW OPTION...: makes NEW; OLD does not change
+# like OLD NEW OPTION...: makes NEW from OPTIONs and OLD, and does not change
+# OLD
 like() {
 	old=$1
 	new=$2
@@ -44,13 +46,13 @@ holds() {
 	equals looked "$2"
 }
 
-# most BLOCKS OLD NEW: at most BLOCKS blocks of 1 KiB differ
+# most BLOCKS OLD NEW: at most BLOCKS blocks of 1 KiB differ between OLD and NEW
 most() {
 	differ=$(changed "$2" "$3")
 	[ "$differ" -le "$1" ] || fail "$differ blocks differ, not at most $1"
 }
 
-# refuse SENTENCE ARGUMENT...: one sentence, and no image
+# refuse SENTENCE ARGUMENT...: mke4fs prints one sentence, and makes no image
 refuse() {
 	sentence=$1
 	shift
@@ -61,7 +63,7 @@ refuse() {
 	[ ! -e new ] || fail "an image is left of $*"
 }
 
-# change_tree: changes of each kind
+# change_tree: changes files of src in each way
 change_tree() {
 	(
 		cd src || exit
@@ -106,7 +108,7 @@ round_times() {
 	esac
 }
 
-# generations OPTION...: three generations of an image made with the options
+# generations OPTION...: makes three generations of an image with the options
 generations() {
 	round_times "$@"
 	if [ "$made_by" = mke2fs ]; then
@@ -152,7 +154,7 @@ done <<-'END'
 	mke2fs -b4096 -Oinline_data
 END
 
-# Changed blocks: only those of the change, and metadata.
+# Only the blocks of the change, and metadata, differ.
 rm -rf src
 mkdir -p src/a src/b
 for i in $(seq 200); do
@@ -165,21 +167,23 @@ grep -q 'Filesystem UUID' "$out"
 value one 'Filesystem UUID' >uuid
 touch -d @1000000000 src/a/file-7
 like one two -d src
-# the inode's block, and the superblock
+# The inode's block and the superblock differ.
 most 2 one two
 same UUID "$(value two 'Filesystem UUID')" "$(cat uuid)"
 printf x | dd of=src/b/large bs=1 seek=1000000 conv=notrunc status=none
 touch -r src/a/file-7 src/b/large
 like two three -d src
-# the block of the change, the inode and the superblock
+# The block of the change, the inode's block and the superblock differ.
 most 3 two three
 head -c 8192 /dev/urandom >>src/b/large
 like three four -d src
-# 8 blocks, the bitmap, descriptors, the inode and the superblock
+# 8 blocks, the bitmap, the descriptors, the inode's block and the superblock
+# differ.
 most 12 three four
 holds four src
 
-# Access times alone change nothing; a copy of the source gives equal bytes.
+# A change of access times changes no byte.  A copy of the source gives equal
+# bytes.
 cp -a src copy
 touch -a -d @1000000000 src/a/file-9
 like four five -d src
@@ -195,7 +199,8 @@ rm src/a/secret
 like five six -d src
 ! grep -q a-secret-that-is-removed six || fail "deleted content is left"
 
-# ... neither in a cluster that a file keeps, nor below an unwritten extent.
+# Deleted content is left neither in a cluster that a file keeps, nor below an
+# unwritten extent.
 rm -rf kept && mkdir kept
 yes a-secret-that-is-removed | head -c 200000 >kept/file
 cp kept/file kept/gone
@@ -249,7 +254,7 @@ same 'creation time' "$(crtime new /link)" "$(crtime old /link)"
 sound new
 rm -f old new
 
-# The same path from an archive, and from another image.
+# An archive or another image as source gives the same bytes as the directory.
 if built_with ARCHIVE; then
 	tar -C src --format=pax -cf src.tar .
 	like six seven -d src.tar
@@ -261,7 +266,7 @@ mount -o loop,ro,noload one one.mnt
 defer "umount '$work/one.mnt'"
 holds seven one.mnt
 
-# A dry run and a shortage write nothing; the numbers are exact.
+# A dry run and a shortage write nothing, and the printed numbers are exact.
 check "$mke4fs" -n --like=six -d src new
 [ ! -e new ] || fail "-n wrote an image"
 check "$mke4fs" -q -b4096 -N 300 -d src full 16M
@@ -273,7 +278,7 @@ rm src/too-large
 refuse 'new: not enough inodes: 301 are needed, ' 1 "$mke4fs" --like=full -d src new
 rm -r src/c
 
-# A failed allocation: the same image, or a sentence and no image.
+# A failed allocation results in the same image, or in a sentence and no image.
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 if [ -e "$shim" ] && ! is_sanitized; then
 	seq 30000 >src/a/file-3
@@ -296,7 +301,7 @@ if [ -e "$shim" ] && ! is_sanitized; then
 	rm -f new whole
 fi
 
-# Old images that are refused.
+# These old images are refused.
 refuse 'six: the source is the image six itself' 1 "$mke4fs" --like=six -d src six
 cp six other
 refuse 'other: --like requires a new image' 1 "$mke4fs" --like=six -d src other
@@ -328,7 +333,7 @@ echo file >src/lost+found
 refuse 'lost.found' 1 "$mke4fs" --like=six -d src new
 rm src/lost+found
 
-# A run that is killed leaves an image without a superblock, or none.
+# A killed run leaves no image, or an image without a superblock.
 head -c 20M /dev/urandom >src/more
 for n in 1 2 3; do
 	rm -f new

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each option of mke2fs, with a source: mke4fs implements the option, passes it
-# to mke2fs, or refuses it by name.
+# With a source, each option of mke2fs is implemented by mke4fs, passed to
+# mke2fs, or refused by name.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
@@ -119,7 +119,7 @@ root_is() {
 chmod 755 src
 check "$mke4fs" -q -F -d src -E root_owner=70000:7,root_perms=1770 img 16M
 root_is 01770 70000 7
-# options for the root take precedence over options for all files
+# Options for the root take precedence over options for all files.
 check "$mke4fs" -q -F -d src --all-root -E root_owner=5:6 img 16M
 root_is 0755 5 6
 check "$mke4fs" -q -F -d src -E root_owner img 16M
@@ -130,7 +130,7 @@ root_is 0700 "$(id -u)" "$(id -g)"
 check "$mke4fs" -q -F -E root_owner=5:6,tunables=dir_ireserve=64 img 16M
 root_is 0755 5 6
 
-# options with which mke2fs miscounts free blocks
+# With these options, mke2fs miscounts free blocks.
 rm -f img
 check "$mke4fs" -q -d src -b 2048 -G 1 -E packed_meta_blocks=1 img 100M
 sound img

@@ -10,7 +10,7 @@ seq 30000 >"$work/src/file"
 cd "$work"
 
 # nobody_has IMAGE NAME: the MMP block is free, and names this host and the
-# device
+# device NAME
 nobody_has() {
 	check debugfs -R dump_mmp "$1"
 	for line in 'sequence: ff4d4d50' "node_name: $(uname -n)" \
@@ -30,18 +30,19 @@ rm img2
 check "$mke4fs" -q -O mmp img2 16M
 nobody_has img2 img2
 
-# the filesystem begins after the start of the device
+# The filesystem begins after the start of the device.
 check "$mke4fs" -q -O mmp -E offset=1048576 -d src part 16M
 tail -c +1048577 part >img2
 nobody_has img2 part
 
-# a longer update interval of MMP is kept
+# A longer update interval of MMP is kept.
 rm img2
 check "$mke4fs" -q -O mmp -E mmp_update_interval=20 -d src img2 16M
 check debugfs -R dump_mmp img2
 grep -qx 'check_interval: 20' "$out" || fail "the interval"
 
-# the same bytes on every host: no host name, file name or time
+# The image has the same bytes on every host, because it has no host name, file
+# name or time.
 for name in one another; do
 	SOURCE_DATE_EPOCH=1700000000 "$mke4fs" -q -O mmp -d src \
 		-U 0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10 \
@@ -53,7 +54,7 @@ check debugfs -R dump_mmp one
 grep -qx 'node_name: ' "$out" || fail "a host is named"
 sound one
 
-# a device, which the kernel mounts (after waiting for other hosts)
+# The kernel mounts a device, after waiting for other hosts.
 require_loop
 truncate -s 16M disk
 attach disk

@@ -8,7 +8,7 @@ require_loop
 require_program umoci skopeo python3
 
 cd "$work" || exit
-SOURCE_DATE_EPOCH=2000000000	# later than all times
+SOURCE_DATE_EPOCH=2000000000	# later than all times of files
 export SOURCE_DATE_EPOCH
 
 uuid=01234567-89ab-4def-8123-456789abcdef
@@ -21,13 +21,13 @@ quietly() {
 	}
 }
 
-# take OPTION...: makes img
+# take OPTION...: makes img from OPTIONs
 take() {
 	rm -f img
 	check "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" "$@" img
 }
 
-# refuse SENTENCE OPTION...: fails with SENTENCE
+# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -38,7 +38,7 @@ refuse() {
 	[ ! -e img ] || fail "an image is left of $*"
 }
 
-# Twelve layers by umoci, each with changes of all kinds.
+# umoci makes twelve layers, each with changes of all kinds.
 quietly umoci init --layout oci
 quietly umoci new --image oci:made
 quietly umoci unpack --image oci:made bundle
@@ -102,7 +102,7 @@ quietly umoci config --image oci:made --config.entrypoint /bin/init \
 # the expected content is the result of umoci
 quietly umoci unpack --image oci:made reference
 take -d oci:oci:made --oci-config=config.json
-# umoci's layers have no entry for the image's root
+# Layers of umoci have no entry for the image's root.
 touch -d "@$(stat -c %Y reference/rootfs)" reference/rootfs
 equals img reference/rootfs
 same 'the configuration' "$(json config.json "d['config']['User']")" 1000
@@ -110,7 +110,7 @@ cp img first
 take -d oci:oci:made
 cmp img first || fail 'the same image twice is not the same'
 
-# without root, and without a tag if there is one image only
+# mke4fs needs neither root nor, if there is only one image, a tag.
 chmod -R a+rX .
 cp first unprivileged
 if is_root && nobody_reaches "$mke4fs"; then
@@ -120,7 +120,7 @@ if is_root && nobody_reaches "$mke4fs"; then
 	cmp theirs/img first || fail 'without root it is another image'
 fi
 
-# The same image in every form.
+# The image gives the same result in every form.
 quietly skopeo copy --insecure-policy oci:oci:made oci-archive:made.tar:made
 quietly skopeo copy --insecure-policy oci:oci:made \
 	docker-archive:docker.tar:example/made:1
@@ -138,13 +138,13 @@ gzip -k made.tar
 take -d oci-archive:made.tar.gz
 cmp img first || fail 'a packed archive is another image'
 
-# below a path, and with other sources
+# The image is copied below a path, and together with other sources.
 mkdir own
 echo mine >own/mine
 take -d oci:oci:made -d own -d oci:oci:made:/again
 debugfs -R 'cat mine' img 2>/dev/null | grep -q mine || fail 'own file'
 
-# An image of buildah, if its storage works.
+# buildah makes an image, if its storage works here.
 if command -v buildah >/dev/null; then
 	buildah="buildah --root $work/storage --runroot $work/run
 		--storage-driver vfs"
@@ -329,7 +329,7 @@ EOT
 refuse 'layer 1: zeroes: the unpacked size exceeds 10 MiB' -d oci:bomb \
 	--max-size=10M
 
-# 200 layers, each with a name of 255 bytes and a link to the previous name
+# Each of 200 layers has a name of 255 bytes, and a link to the previous name.
 image many <<'EOT'
 layers = [layer(("%0255d" % 0, b"first"))]
 for n in range(1, 200):
@@ -342,7 +342,7 @@ sound img
 debugfs -R "stat $(printf '%0255d' 199)" img 2>/dev/null |
 	grep -q 'Links: 200' || fail 'links across 200 layers'
 
-# A docker archive with a wrong layer, a missing one, and one too many.
+# A docker archive has a wrong layer, lacks a layer, or has one layer too many.
 python3 - <<'EOT'
 import io, json, tarfile
 def change(name, what):

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The same tree gives the same bytes: from another copy, with another order of
-# creation, with other numbers of threads, and from an archive.
+# Equal trees give equal bytes: a copy of a tree, a tree whose files were
+# created in another order, other numbers of threads, and an archive of the
+# tree.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -9,7 +10,7 @@ require_program tar
 
 SOURCE_DATE_EPOCH=1700000000
 export SOURCE_DATE_EPOCH
-# image NAME SOURCE OPTIONS...: makes an image
+# image NAME SOURCE OPTIONS...: makes the image NAME of SOURCE
 image() {
 	name=$1
 	source=$2
@@ -24,7 +25,8 @@ sample "$work/src"
 rm "$work/src/sock"		# archives have no sockets
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
 near_times "$work/src"
-# the same files in another order, at other times, with other inode numbers
+# The copy has the same files in another order, created at other times, with
+# other inode numbers.
 mkdir "$work/copy"
 (cd "$work/src" && find . -mindepth 1 -maxdepth 1 | sort -r) |
 	while read -r name; do
@@ -57,7 +59,7 @@ SOURCE_DATE_EPOCH=1700000001
 image img2 "$work/src" -O inline_data,quota
 ! cmp -s "$work/img1" "$work/img2" || fail "the time makes no difference"
 
-# 0 is a valid time
+# The time 0 is valid.
 SOURCE_DATE_EPOCH=0
 rm "$work/img3" "$work/img4"
 image img3 "$work/src"
@@ -66,7 +68,7 @@ image img4 "$work/copy"
 cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
 # s_wtime, s_lastcheck and s_mkfs_time: dumpe2fs 1.47.2 does not print the last
 for offset in 1072 1088 1288; do
-	# for libext2fs, 0 means no time: the superblock may have second 1
+	# in libext2fs, 0 means no time, so the superblock may have second 1
 	time=$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')
 	[ "$time" -le 1 ] || fail "the time at byte $offset: $time"
 done

@@ -7,7 +7,8 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
-# tree NAME FILES BYTES: makes FILES files of BYTES random bytes
+# tree NAME FILES BYTES: makes the directory NAME with FILES files of BYTES
+# random bytes
 tree() {
 	mkdir "$work/$1"
 	for i in $(seq "$2"); do
@@ -15,8 +16,8 @@ tree() {
 	done
 }
 
-# smallest BLOCKSIZE TREE OPTION...: the image has the minimum size: TREE does not
-# fit in 31/32 of its blocks
+# smallest BLOCKSIZE TREE OPTION...: TREE does not fit in an image with 31/32 of
+# the blocks
 smallest() {
 	blocksize=$1 tree=$2
 	shift 2
@@ -44,13 +45,13 @@ smallest 4096 one
 [ "$bytes" -lt 6200000 ] || fail "6,000,000 bytes take $bytes"
 smallest 1024 few -b 1024 -j
 
-# a requested journal is not omitted, although the image is small
+# A requested journal is not omitted, although the image is small.
 check "$mke4fs" -q -b 1024 -j -d "$work/few" "$work/img"
 dumpe2fs -h "$work/img" 2>/dev/null | grep -q has_journal ||
 	fail "no journal, which was asked for"
 rm "$work/img"
 
-# a smaller image would have enough blocks, but not enough inodes
+# A smaller image would have enough blocks, but not enough inodes.
 for ratio in 16384 65536; do
 	check "$mke4fs" -q -i $ratio -d "$work/many" "$work/img"
 	clean "$work/img"
@@ -87,7 +88,8 @@ clean "$work/img"
 rm "$work/img"
 check "$mke4fs" -q -n -E desc_size=64 --grow-to=1T -d "$work/few" "$work/img"
 
-# the reason of mke2fs' failure is printed even if it is on stdout
+# If mke2fs prints the reason of a failure on stdout, mke4fs prints the reason
+# as well.
 mustfail 1 "$mke4fs" -b 4096 -O ^metadata_csum,metadata_csum_seed \
 	-d "$work/few" "$work/img"
 says 'feature requires'

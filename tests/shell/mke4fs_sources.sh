@@ -10,7 +10,7 @@ require_program tar gzip xz
 
 sample "$work/src"
 
-# a directory, with every -R (without --full: with two of them)
+# A directory is copied with several values of -R.
 windows='low exact'
 ! in_full || windows='low normal high 256 off exact'
 for window in $windows; do
@@ -20,7 +20,7 @@ for window in $windows; do
 	equals "$work/img" "$work/src"
 done
 
-# without a size: the smallest one
+# Without a size, the image has the smallest size.
 rm -f "$work/img"
 check "$mke4fs" -d "$work/src" "$work/img"
 equals "$work/img" "$work/src"
@@ -33,8 +33,8 @@ free=$(dumpe2fs -h "$work/img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
 [ "$free" -ge 2560 ] || fail "$free blocks are free, not 10 MiB"
 [ "$free" -lt 2900 ] || fail "$free blocks are free, more than 10 MiB"
 
-# archives; GNU tar supports no sockets, and libarchive misreads fractions of
-# seconds before 1970
+# Archives are copied.  GNU tar supports no sockets, and libarchive misreads
+# fractions of seconds before 1970.
 rm "$work/src/sock"
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
 near_times "$work/src"
@@ -52,7 +52,7 @@ rm -f "$work/img"
 	fail "no image from standard input"
 equals "$work/img" "$work/src"
 
-# the first file has no data
+# The first file of the archive has no data.
 truncate -s 100000 "$work/all-hole"
 seq 50000 >"$work/data"
 for format in gnu posix; do
@@ -87,7 +87,7 @@ if has_program cpio; then
 	done
 fi
 
-# another image: with attributes that only ext4 has
+# Another image is copied, with attributes that only ext4 has.
 touch "$work/dev.img"
 check mke2fs -q -t ext4 -I 512 "$work/dev.img" 100M
 attach "$work/dev.img"
@@ -114,7 +114,7 @@ same "e2fsck" "$status" 1
 check "$mke4fs" -q -O project,quota -I 512 --from="$loop" "$work/img2" 100M
 clean "$work/img2"
 
-# extents FILE IMAGE: prints logical ranges and their states
+# extents FILE IMAGE: prints the logical ranges of FILE and their states
 extents() {
 	debugfs -R "dump_extents -l $1" "$2" 2>/dev/null |
 		sed -nE 's/^ *[0-9]+\/ *[0-9]+ +[0-9]+\/ *[0-9]+ +([0-9]+) - +([0-9]+) +[0-9]+ - +[0-9]+ +[0-9]+ *(Uninit)?.*/\1 \2 \3/p' |
@@ -145,7 +145,7 @@ done
 mustfail 1 "$mke4fs" -q --from="$loop" "$work/img3" 100M
 says 'dir/large: .*feature'
 
-# generations, which the kernel chose at random, if requested
+# Generations, which the kernel chose at random, are copied if requested.
 generation() {
 	debugfs -R "stat $2" "$1" 2>/dev/null |
 		sed -n 's/.*Generation: *\([0-9]*\).*/\1/p'
@@ -160,7 +160,7 @@ for file in small dir dir/large link fifo; do
 		"$(generation "$loop" $file)"
 done
 
-# user and group IDs are mapped
+# User and group IDs are mapped.
 rm -f "$work/img"
 check "$mke4fs" -q -d "$work/a.tar" --uid-map=0:5000 --uid-map=1000:7:10 \
 	--gid-map=0:6000:1 "$work/img"
@@ -173,7 +173,7 @@ check "$mke4fs" -q -d "$work/a.tar" --all-root "$work/img"
 run debugfs -R 'stat dir/large' "$work/img"
 grep -q 'User: *0 *Group: *0' "$out" || fail "not root's"
 
-# a device, and an existing file
+# The target is a device, or an existing file.
 truncate -s 96M "$work/disk"
 check "$mke4fs" -q -d "$work/a.tar" "$work/disk"
 equals "$work/disk" "$work/src"
@@ -183,7 +183,7 @@ check "$mke4fs" -q -F -d "$work/a.tar" "$loop"
 equals "$loop" "$work/src"
 detach "$loop"
 
-# a part of a larger file: the other bytes are unchanged
+# The target is a part of a larger file: the other bytes are unchanged.
 seq 300000 >"$work/around"
 cp "$work/around" "$work/disk"
 truncate -s 40M "$work/disk"
@@ -208,7 +208,7 @@ tail -c +1048577 "$work/img" >"$work/part"
 clean "$work/part"
 rm "$work/part"
 
-# a file of more than 4 GiB, with data below and above 4 GiB
+# A file of more than 4 GiB has data below and above 4 GiB.
 mkdir "$work/huge"
 truncate -s 5G "$work/huge/file"
 for at in 0 4095 4096 5119; do

@@ -8,7 +8,8 @@ require_archives
 require_program tar python3
 
 cd "$work"
-# writes the archives bad/* and good/*, and the contents want/* of good/*
+# The script writes the archives bad/* and good/*, and the contents want/* of
+# good/*.
 mkdir bad good want
 python3 - <<'P'
 import tarfile
@@ -96,7 +97,7 @@ for kind, make in formats.items():
             f.write(want(real, DATA, entries))
     for name, (stored, real, entries) in bad.items():
         write('bad/%s-%s' % (kind, name), make(DATA[:stored], real, entries))
-    # a member of two blocks of zeroes, which look like the end of the archive
+    # two blocks of zeroes in a member look like the end of the archive
     write('bad/%s-block-too-many' % kind, make(bytes(1024), 2000, [(0, 512)]))
 for name, members in {
     'gnu-no-map': gnu(DATA, 200, []),
@@ -132,7 +133,7 @@ for archive in good/*; do
 done
 [ ! "$refused" ] || skip_part "this libarchive refuses$refused"
 
-# sparse files as GNU tar stores them, with maps of several blocks
+# GNU tar stores sparse files with maps of several blocks.
 mkdir src
 python3 - <<'P'
 with open('src/file', 'wb') as f:

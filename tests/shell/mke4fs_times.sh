@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Times outside the range of the inodes: the stored value, and the warning.
+# For times outside the range of the inodes, mke4fs stores another value and
+# prints a warning.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -22,7 +23,8 @@ for name, mtime in (("early", "-5000000000.25"), ("first", "-2147483648"),
 t.close()
 EOT
 
-# time_of FILE: prints its 34-bit seconds and its nanoseconds, from debugfs
+# time_of FILE: prints the 34-bit seconds and the nanoseconds of FILE, from
+# debugfs
 time_of() {
 	debugfs -R "stat $1" img 2>/dev/null | python3 -c '
 import re, sys
@@ -83,14 +85,14 @@ for want in 'early -2147483648 0' 'half 1000000000 0' \
 	same "${want%% *}" "$(time_of "${want%% *}")" "${want#* }"
 done
 
-# SOURCE_DATE_EPOCH changes only times that are later
+# SOURCE_DATE_EPOCH changes only later times.
 SOURCE_DATE_EPOCH=1500000000
 export SOURCE_DATE_EPOCH
 make
 says '^mke4fs: img: 1 file .*1901-12-13'
 same "the last" "$(time_of late)" "1500000000 0"
 made=$(value img 'Filesystem created')
-# a number that begins with 0 is decimal
+# A number that begins with 0 is decimal.
 SOURCE_DATE_EPOCH=01500000000
 make
 same "the last" "$(time_of late)" "1500000000 0"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --verity: the metadata of fs-verity beyond the end of files equals metadata
-# computed by Python and the digests of fsverity(1); the kernel accepts it.
+# --verity: the metadata of fs-verity after the end of a file equals metadata
+# computed by Python and the digests of fsverity(1).  The kernel accepts the
+# metadata.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
@@ -17,7 +18,7 @@ truncate -s 3M src/app/hole.apk
 echo plain >src/app/plain
 ln src/app/4097.apk src/linked
 
-# correct IMAGE: each *.apk of the image has the metadata that Python computes
+# correct IMAGE: each *.apk of IMAGE has the metadata that Python computes
 correct() {
 	(cd src && find . -name '*.apk' | cut -c 3-) >names
 	while read -r name; do
@@ -83,7 +84,7 @@ END
 	}
 }
 
-# take OPTION...: makes the image
+# take OPTION...: makes img with the files of a source
 take() {
 	rm -f img
 	check "$mke4fs" -q "$@" img
@@ -99,7 +100,7 @@ grep -q 'Flags: 0x80000$' "$out" || fail 'a file that does not match has a flag'
 check debugfs -R 'stat /linked' img
 grep -q 'Flags: 0x180000$' "$out" || fail 'another name has no flag'
 
-# the same bytes from an archive and from an image, with other features
+# An archive and an image as source, and other features, give the same metadata.
 take -O inline_data,quota -d src --verity='/app/*'
 correct img
 take -d src --verity='app/4*.apk' --verity='/app/[!4]*.apk' \

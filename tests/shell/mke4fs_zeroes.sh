@@ -9,7 +9,8 @@ require_archives
 require_program tar gzip python3
 
 mkdir "$work/src"
-# Prints the name of each file, and how many KiB of 4-KiB blocks it needs.
+# The script prints the name of each file, and how many KiB of 4-KiB blocks the
+# file needs.
 python3 - "$work/src" >"$work/needs" <<'EOT'
 import os, random, sys
 random.seed(7)
@@ -42,14 +43,15 @@ for name, data in sorted(files.items()):
 EOT
 tar -C "$work/src" --sort=name -cf "$work/a.tar" .
 gzip -k "$work/a.tar"
-# holes in the archive, next to zeroes that are data
+# The archive has holes next to zeroes that are data.
 cp --sparse=never "$work/src/all" "$work/src/partly"
 fallocate -p -o 100K -l 300K "$work/src/partly"
 tar -C "$work/src" -S -cf "$work/sparse.tar" .
 rm "$work/src/partly"
 
 uuid=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
-# image ARCHIVE OPTION...: makes an image with the expected contents
+# image ARCHIVE OPTION...: makes an image of ARCHIVE, and compares the contents
+# and block counts
 image() {
 	archive=$1
 	shift
@@ -68,7 +70,7 @@ while read -r name need; do
 	kib=$(debugfs -R "stat $name" "$work/img" 2>/dev/null |
 		sed -n 's/.*Blockcount: \([0-9]*\)$/\1/p')
 	kib=$((kib / 2))
-	# a file of more than four extents has a tree block as well
+	# a file of more than four extents also has a tree block
 	[ $kib = "$need" ] || [ $kib = $((need + 4)) ] ||
 		fail "$name: $kib KiB, not $need"
 done <"$work/needs"
@@ -82,7 +84,7 @@ for options in '-b 1024' '-O bigalloc -C 65536' '-O bigalloc -C 16384'; do
 	image "$work/a.tar" $options
 done
 
-# directories and copied filesystems keep their holes
+# Directories and copied filesystems keep their holes.
 cp --sparse=never "$work/src/all" "$work/src/data"
 rm "$work/img"
 check "$mke4fs" -q -d "$work/src" "$work/img"

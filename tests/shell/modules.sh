@@ -9,7 +9,7 @@ check "$top_srcdir/scripts/modules" --check
 check "$top_srcdir/scripts/modules" --functions
 cat "$out"
 
-# a wrong include is detected
+# A wrong include is detected.
 mkdir "$work/tree" "$work/tree/doc"
 (cd "$top_srcdir" && find lib e2fsck misc debugfs -name '*.[ch]' |
 	cpio -pdm --quiet "$work/tree")
@@ -20,7 +20,7 @@ echo '#include "e4layout/plan/plan.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/plan.h'
 says 'run scripts/modules --write'
-# any spelling of #include is recognized
+# Any spelling of #include is recognized.
 for line in '#include "../plan/plan.h"' '# include "e4layout/plan/plan.h"' \
 	' #include	<e4layout/./plan/plan.h>' \
 	'#include <e4layout/e4layout.h>'; do
@@ -45,7 +45,8 @@ run "$work/tree/scripts/modules" --functions
 same "exit of --functions" "$status" 1
 says 'lib/e4layout/read/scan.c: 63 lines: int f'
 
-# with a 32-bit time_t, stat(2) fails for files dated after 2038
+# The code must not call stat(2), which fails for files dated after 2038 if
+# time_t has 32 bits.
 mustfail 1 grep -rnE '(^|[^_[:alnum:]])[lf]?stat(at)?\([^2]' --include='*.c' \
 	"$top_srcdir/lib" "$top_srcdir/misc" "$top_srcdir/debugfs" \
 	"$top_srcdir/e2fsck"

@@ -8,7 +8,7 @@ require_program mke2fs e2fsck
 
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
-# failures per run; 0: all
+# E4L_MALLOCS: number of failed allocations per run; 0: all
 : "${E4L_MALLOCS:=$(in_full && echo 60 || echo 6)}"
 
 # short N COMMAND...: runs COMMAND without memory for allocation number N.
@@ -18,8 +18,8 @@ short() {
 	run env FAIL_MALLOC="$nth" LD_PRELOAD="$shim" "$@"
 }
 
-# each FUNCTION COMMAND...: calls FUNCTION after each run, which starts from
-# the same image.
+# each FUNCTION COMMAND...: runs COMMAND with each failing allocation on the
+# same image, and calls FUNCTION after each run.
 each() {
 	judge=$1
 	shift
@@ -31,7 +31,7 @@ each() {
 	[ "$count" -gt 50 ] || fail "only $count allocations: $*"
 	step=1
 	[ "$E4L_MALLOCS" = 0 ] || step=$((count / E4L_MALLOCS + 1))
-	# the last allocations as well: files are closed then
+	# also fail the last allocations, which close files
 	for n in $(seq 1 "$step" "$count") $(seq $((count - 3)) "$count"); do
 		cp "$work/whole" "$img"
 		short "$n" "$@"
@@ -86,7 +86,8 @@ does() {
 		grep -q '^Inode:' || wrong "not done" "$@"
 }
 
-# digests: all inodes except the root, which gets the attribute of tunables.
+# digests IMAGE: digests all inodes except the root, because the root gets the
+# attribute of tunables.
 digests() {
 	digest -z "$1" | grep -v '^2 '
 }
@@ -123,8 +124,8 @@ each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"
 each writes "$e4debug" -w -R repack "$img"
 
-# With --full, every allocation.  Blocks of 2 KiB: unix_io_manager starts with
-# 1 KiB, and allocates its cache again without a check.
+# With --full, every allocation fails once.  Blocks have 2 KiB: unix_io_manager
+# starts with 1 KiB, and allocates its cache again without a check.
 mkdir -p "$work/src/dir"
 echo content >"$work/src/file"
 printf 'y%.0s' $(seq 700) >"$work/value"

@@ -13,7 +13,8 @@ tar -C "$work/src" -cf "$work/src.tar" .
 check mke2fs -q -t ext4 -d "$work/src" "$img" 16M
 before=$(cksum <"$img")
 
-# from N COMMAND...: no thread can be started, from thread number N on.
+# from N COMMAND...: runs COMMAND; starting thread number N and all later
+# threads fails.
 from() {
 	n=$1
 	shift

@@ -2,8 +2,8 @@
 # shellcheck shell=sh disable=SC2154
 # Common part of the tests of whole repacks; sourced after repack_common.sh.
 
-# by_name IMAGE: prints everything that must stay, independent of inode
-# numbers.
+# by_name IMAGE: prints all properties that a repack must not change,
+# independent of inode numbers.
 by_name() {
 	digest -nz "$1" | sort
 }

@@ -28,7 +28,7 @@ for line in sys.stdin:
 	done
 }
 
-# within_bounds IMAGE [FILE]: the last report keeps each promise.
+# within_bounds IMAGE [FILE]: the last report shows that each guarantee is kept.
 within_bounds() {
 	walls "$@" >"$work/walls"
 	cluster=$(dumpe2fs -h "$1" 2>/dev/null |

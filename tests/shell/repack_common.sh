@@ -4,7 +4,7 @@
 require_program mke2fs e2fsck debugfs dumpe2fs
 
 img=$work/img
-what=repack			# the current case, for messages
+what=repack			# the current case, in messages
 
 # digest [-z] IMAGE: digests every inode except the quota files, which e2fsck
 # checks.  Directories are compared by their entries, because a repack compacts
@@ -26,7 +26,8 @@ clean() {
 	sound "$1"
 }
 
-# repack OPTION... IMAGE [PATH...]: must succeed.
+# repack OPTION... IMAGE [PATH...]: runs e4repack, which must succeed, and keeps
+# its report.
 repack() {
 	check "$e4repack" --json "$@"
 	take_report
@@ -92,7 +93,7 @@ reported() {
 	done
 }
 
-# written IMAGE: prints its modification time.
+# written IMAGE: prints the modification time of IMAGE.
 written() {
 	stat -c %y "$1"
 }

@@ -6,14 +6,14 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 
 
-# sign PATH OFFSET TEXT: writes TEXT at OFFSET of the file.
+# sign PATH OFFSET TEXT: writes TEXT at byte OFFSET of the file PATH.
 sign() {
 	block=$(debugfs -R "bmap $1 $(($2 / bs))" "$img" 2>/dev/null)
 	printf %s "$3" | dd of="$img" bs=1 conv=notrunc status=none \
 		seek=$((block * bs + $2 % bs))
 }
 
-# where PATH: prints the blocks of PATH
+# where PATH: prints the block numbers of PATH
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
@@ -41,7 +41,7 @@ for bs in 1024 4096; do
 				echo "scatter /swap$n frags 700 blocks 1 gap 1"
 			done
 		done
-		# a swap file with the fewest extents and too many fragments
+		# the swap file has the fewest extents, but too many fragments
 		echo "scatter /swap11 frags 12 blocks 40 gap 1 alternate"
 		echo "scatter /short frags 9 blocks $((4096 / bs))"
 		echo "scatter /kernel frags 9 blocks 2 flags immutable"
@@ -69,7 +69,7 @@ for bs in 1024 4096; do
 	repack "$img"
 	stays
 	reported 'planned.files 2'
-	# skipped files count as well: the totals are e4frag's
+	# skipped files are counted: the totals are e4frag's
 	"$e4frag" --json "$img" >"$work/frag"
 	grep -q "^    \"extents\": $(report after.extents),\$" "$work/frag" ||
 		fail "$what: the extents differ from e4frag's"

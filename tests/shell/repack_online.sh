@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem: repacked and skipped files.
+# e4repack on a mounted filesystem repacks some files, and skips other files
+# with a reason.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program python3 fincore
@@ -38,7 +39,7 @@ mosaic(top + "/open", 512)
 interleaved([f"{top}/small/{i}" for i in range(200)], 8)
 interleaved([f"{top}/other/{i}" for i in range(20)], 8)
 interleaved([top + "/a.out", top + "/b.out"], 8, 0o755)
-# a file is not skipped only because of its execute permission
+# A file is not skipped only because of its execute permission.
 for name, head in ("a.out", b"\177ELF"), ("b.out", b"data"):
     with open(f"{top}/{name}", "r+b") as f:
         f.write(head)
@@ -55,8 +56,8 @@ fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -
 # left PATTERN: the report has a matching reason
 left() { grep -q "^Skipped: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
 
-# with a directory as argument, only its files are repacked; pages that were not
-# cached are not cached afterwards
+# With a directory as argument, only its files are repacked.  Pages that were
+# not cached are not cached afterwards.
 cached() { fincore -nb -o PAGES "$@" | awk '{ n += $1 } END { print n }'; }
 sync -f "$work/mnt"
 for f in "$work"/mnt/other/*; do
@@ -73,15 +74,15 @@ same "pages of the file that was read" "$(cached "$work/mnt/other/7")" 8
 [ "$(fragments "$work"/mnt/other/*)" = 1 ] || fail "other/ is fragmented"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was not asked for"
 
-# excluded files are not moved; a second run copies nothing
+# Excluded files are not moved, and a second run copies nothing.
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was excluded"
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 grep -q '^Copied  *[1-9]' "$out" && fail "something was copied"
 left executable
 
-# unwritten extents stay unwritten; files that other programs have open are
-# repacked
+# Unwritten extents stay unwritten.  Files that other programs have open are
+# repacked.
 exec 8<"$work/mnt/open"
 touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
@@ -94,7 +95,7 @@ extents=$(filefrag -v "$work/mnt/mosaic" | grep -c '^ *[0-9]*:')
 [ "$extents" -ge 16384 ] || fail "the mosaic has $extents extents"
 intact
 
-# the next run has nothing to do
+# The next run has nothing to do.
 check "$e4repack" --json --zeroout=1M "$work/mnt"
 same "what the next does" "$(json "$out" '[d["online"],
 	d["done"]["bytes_copied"], d["done"]["bytes_zeroed"]]')" '[True, 0, 0]'
@@ -120,11 +121,11 @@ check "$e4repack" "$work/mnt"
 left 'the remaining free space is reserved for other programs'
 rm "$work/mnt/ballast"
 
-# the run respects a limit on the file size
+# The run respects a limit of the file size.
 check sh -c 'ulimit -f 100 && exec "$@"' sh "$e4repack" "$work/mnt"
 left 'a limit of the file size (ulimit -f) prevents reserving space'
 
-# a kill leaves no files behind
+# A kill leaves no files behind.
 used=$(stat -fc %f "$work/mnt")
 for i in 1 2 3 4 5 6 7 8; do
 	"$e4repack" -q --rate=1M "$work/mnt" &

@@ -10,7 +10,8 @@ require_loop
 truncate -s 512M "$work/img"
 mke2fs -q -t ext4 -b 4096 -m 0 "$work/img"
 mount_image "$work/img" "$work/mnt"
-# many fragmented files, and free space in small extents
+# The filesystem has many fragmented files, and its free space is in small
+# extents.
 write_in_turns "$work/mnt" 400 200
 remove_each "$work/mnt" 2
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
@@ -26,7 +27,8 @@ done
 left_mib=$(($(stat -fc %a "$work/mnt") / 256))
 [ "$left_mib" -lt $((avail_mib / 3)) ] ||
 	fail "$left_mib of $avail_mib MiB are not reserved: $(cat "$work/report")"
-# at most 20 MB/s: filling the free 5 % takes more than a second
+# The program writes at most 20 MB/s: filling the free 5 % takes more than a
+# second.
 for _ in $(seq $((avail_mib * 9 / 100))); do
 	check dd if=/dev/zero of="$work/mnt/large" bs=1M count=10 oflag=append \
 		conv=notrunc status=none

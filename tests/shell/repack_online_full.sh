@@ -15,8 +15,8 @@ fallocate -l $(((avail - all * 12 / 100) * 4096)) "$work/mnt/fill"
 sync -f "$work/mnt"
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 
-# write_all: writes 1 MiB at a time until the filesystem is full, and prints
-# the number
+# write_all: writes 1 MiB at a time until the filesystem is full, and prints the
+# number of MiB
 write_all() {
 	/usr/bin/python3 - "$work/mnt/other" <<'END'
 import errno, os, sys, time
@@ -52,7 +52,7 @@ grep -q '^Skipped: .*the remaining free space is reserved for other programs' \
 	"$out" || { show_run; fail "the reason for the end is missing"; }
 md5sum --quiet -c "$work/sums" || fail "other contents"
 
-# with no more free space than the reserve, nothing is copied
+# If only the reserve is free, nothing is copied.
 check "$e4repack" --json "$work/mnt"
 same "bytes copied" "$(json "$out" 'd["done"]["bytes_copied"]')" 0
 umount "$work/mnt"

@@ -80,7 +80,7 @@ fragmented() {
 }
 same "what is left in pieces" "$(fragmented)" "f4 f5 f6 sleep"
 
-# when no program uses the file, another run repacks it
+# When no program uses the file any more, another run repacks the file.
 kill "$program"
 wait "$program" 2>/dev/null || :
 undefer "kill $program 2>/dev/null"

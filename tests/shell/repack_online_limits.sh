@@ -5,7 +5,8 @@
 require_loop
 require_program filefrag
 
-# many small free extents between small files, and one fragmented file
+# The filesystem has many small free extents between small files, and one
+# fragmented file.
 truncate -s 256M "$work/img"
 mke2fs -q -t ext4 -b 4096 "$work/img"
 mount_image "$work/img" "$work/mnt"
@@ -34,14 +35,14 @@ losetup -d "$loop"
 undefer "losetup -d $loop"
 cp --sparse=always "$work/img" "$work/img0"
 
-# fresh: mounts a copy
+# fresh: mounts a new copy of the image
 fresh() {
 	cp --sparse=always "$work/img0" "$work/img"
 	mount_image "$work/img" "$work/mnt"
 	[ -e "$work/sums" ] || (cd "$work/mnt" && md5sum f* big) >"$work/sums"
 }
 
-# finish: contents are equal, the filesystem is sound
+# finish: the contents of all files are unchanged, and the filesystem is sound
 finish() {
 	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") || fail "other contents"
 	umount "$work/mnt"

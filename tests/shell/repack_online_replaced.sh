@@ -29,7 +29,7 @@ end() {
 }
 
 begin
-# the last repacked file may still be open
+# Wait for three repacked files, because the last repacked file may still be open.
 for _ in $(seq 600); do
 	filefrag "$work"/mnt/data/* | sed -n 's/: 1 extent found$//p' \
 		>"$work/repaired"

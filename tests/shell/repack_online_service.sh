@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The systemd service for e4repack on mounted filesystems, run as by systemd.
+# The command of the systemd service repacks mounted filesystems.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 unit=$top_builddir/misc/e4layout-repack@.service
 timer=$top_srcdir/misc/e4layout-repack@.timer
@@ -18,8 +18,8 @@ if command -v systemd-analyze >/dev/null; then
 fi
 grep -q '^\[Install\]' "$unit" && fail "the service can be enabled"
 
-# the command of the unit, with the capabilities of the unit only, repacks files of
-# other users
+# With only the capabilities of the unit, its command repacks files of other
+# users.
 require_loop
 require_program setpriv
 aged "$work/img" <<'END'
@@ -36,7 +36,7 @@ options=$(sed -n 's/^Environment="OPTIONS=\(.*\)"$/\1/p' "$unit")
 # shellcheck disable=SC2016
 same "the command" '$OPTIONS -- %f' \
 	"$(sed -n 's/^ExecStart=[^ ]*e4repack //p' "$unit")"
-# --idle is omitted: it would wait while the machine is busy
+# --idle is omitted, because --idle would wait while the machine is busy.
 # shellcheck disable=SC2086
 check setpriv --bounding-set=-all"$caps" --inh-caps=-all --no-new-privs \
 	"$e4repack" ${options#--idle } -- "$work/mnt x"

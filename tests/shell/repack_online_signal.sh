@@ -19,8 +19,8 @@ END
 mount_image "$work/img" "$work/mnt"
 (cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
 
-# the bar moves within one file: progress, rate, and remaining time (a shell
-# makes background processes ignore SIGINT)
+# The progress bar shows progress, rate and remaining time within one file.  A
+# shell makes background processes ignore SIGINT.
 : >"$err"
 env --default-signal=INT "$e4repack" --progress=always --rate=1M "$work/mnt" >"$out" 2>"$err" &
 pid=$!
@@ -64,7 +64,8 @@ for signal in INT TERM; do
 	done
 done
 
-# another run continues, and shows 100 % once: --rate waits after the last move
+# Another run continues, and prints one line with 100 %, because --rate waits
+# after the last move.
 check "$e4repack" --json --progress=always --rate=20M "$work/mnt"
 same "lines with 100 %" "$(grep -c 'repacking.* 100 %' "$err")" 1
 same "fragments" "$(filefrag "$work"/mnt/small/* "$work/mnt/big" |
@@ -74,7 +75,8 @@ umount "$work/mnt"
 undefer "umount '$work/mnt'"
 sound "$work/img"
 
-# during the scan of a slow device: the report shows that nothing was done
+# A signal comes during the scan of a slow device: the report shows that nothing
+# was done.
 require_strace
 mount "$loop" "$work/mnt"
 defer "umount '$work/mnt'"
@@ -106,7 +108,7 @@ nothing ''
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 
-# files of one part each: every file is repacked, or unchanged
+# Each file is moved in one part, so every file is repacked or unchanged.
 aged "$work/img" <<'EOF'
 size 64M
 interleave /data count 20 rounds 16 blocks 4

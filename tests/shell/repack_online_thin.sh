@@ -11,7 +11,7 @@ zram=/sys/block/zram$number
 defer "echo $number >/sys/class/zram-control/hot_remove"
 echo 256M >"$zram/disksize" || skip "zram does not work here"
 
-# the contents of the files are not compressible
+# made: makes files whose contents are not compressible
 made() {
 	mke2fs -q -F -t ext4 -E lazy_itable_init=0,lazy_journal_init=0 "$disk"
 	mkdir -p "$work/mnt"
@@ -33,7 +33,8 @@ END
 	defer "umount '$work/mnt'"
 }
 
-# limit BYTES: limits the bytes that can be written to free space; 0: no limit
+# limit BYTES: limits the bytes that can be written to free blocks of the
+# device; 0 removes the limit
 limit() {
 	read -r _ _ used _ <"$zram/mm_stat"
 	echo $(($1 ? used + $1 : 0)) >"$zram/mem_limit"
@@ -49,7 +50,7 @@ fragments() {
 		awk '{ n += $1 } END { print n }'
 }
 
-# forgetting: drops cached pages of the files, repeatedly.
+# forgetting: repeatedly drops cached pages of the files.
 forgetting() {
 	/usr/bin/python3 - "$work/mnt" <<'END' &
 import os, sys, time

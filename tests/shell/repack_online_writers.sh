@@ -16,8 +16,8 @@ kills=0
 moving=0
 took=100
 
-# kill_some_time: kills $pid after a part of a run's duration; a file with a
-# donor is being moved.
+# kill_some_time: kills $pid after a random part of a run's duration.  If the run
+# has a donor file, a file is being moved, and $moving is incremented.
 kill_some_time() {
 	sleep "$(awk -v "ms=$took" -v "seed=$runs" \
 		'BEGIN { srand(seed); print rand() * ms / 1000 }')"

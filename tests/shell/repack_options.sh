@@ -65,7 +65,7 @@ wrong --mem=little "$img"
 wrong --mem=-1 "$img"
 wrong --keep=swap "$img"
 wrong --move=everything "$img"
-# words that --only does not know
+# --only does not accept these words.
 for word in merge zeroout move room dirs index; do
 	wrong --only=$word "$img"
 done

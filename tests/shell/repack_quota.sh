@@ -23,7 +23,7 @@ make() {
 	} | aged "$img"
 }
 
-# counted TYPE: prints "ID BYTES" of the quota file
+# counted TYPE: prints "ID BYTES" for each entry of the quota file
 counted() {
 	debugfs -R "lq $1" "$img" 2>/dev/null | awk '$1 + 0 == $1 { print $1, $2 }'
 }
@@ -63,8 +63,8 @@ projects=yes
 follows -b 1024 -O quota,project
 follows -b 4096 -O quota,project -I 512
 
-# the quota entry, or the quota file, is damaged
-# refused COMMAND...: runs debugfs commands; the repack is refused
+# refused COMMAND...: runs debugfs COMMANDs, which damage a quota entry or the
+# quota file; the repack is refused
 refused() {
 	what="$*"
 	cp "$work/img0" "$img"
@@ -79,7 +79,7 @@ refused() {
 }
 make -b 1024 -O quota,project
 cp "$img" "$work/img0"
-# block N: prints the place of block N of the users' file
+# block N: prints the block number of block N of the user quota file
 block() {
 	debugfs -R 'bmap <3> '"$1" "$work/img0" 2>/dev/null
 }

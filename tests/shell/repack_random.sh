@@ -74,7 +74,8 @@ with open(out, "w") as f:
 print(block, full, words, " ".join(options))
 END
 
-# fill PERCENT BLOCK: makes $img, and makes it again with additional files.
+# fill PERCENT BLOCK: makes $img from the recipe, and makes $img again with
+# additional files until PERCENT of the blocks are used.
 fill() {
 	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null ||
 		return
@@ -107,7 +108,7 @@ longest {d['free_space']['largest_blocks'] *
 	 d['filesystem']['block_size_bytes']}'''"
 }
 
-# of KEY FILE: prints a figure of layout.
+# of KEY FILE: prints the figure KEY of FILE, an output of layout.
 of() {
 	sed -n "s/^$1 //p" "$2"
 }
@@ -125,7 +126,8 @@ kept() {
 	done
 }
 
-# free_space_kept: the largest free extent is nearly as long as before.
+# free_space_kept: the largest free extent has at least 90 % of its length
+# before.
 free_space_kept() {
 	[ $((10 * $(of longest "$work/then"))) -ge \
 		$((9 * $(of longest "$work/now"))) ]
@@ -138,7 +140,7 @@ planned() {
 		if k != 'large_free_blocks']], indent=1)"
 }
 
-# without --full, half of the seeds
+# Without --full, half of the seeds are used.
 : "${SEEDS:=7 12 18 19 25 28 153$(! in_full || echo ' 2 11 15 23 31 38 4050')}"
 for seed in $SEEDS; do
 	/usr/bin/python3 "$work/draw.py" "$seed" "$work/recipe" >"$work/drawn"
@@ -161,7 +163,7 @@ for seed in $SEEDS; do
 	same "$what: transactions of a second run" \
 		"$(report done.transactions)" 0
 	case $seed in
-	19 | 25 | 28)	# most of the excess is saved anyway
+	19 | 25 | 28)	# for these seeds, at least half of the extents must be saved
 		[ $((2 * $(of extents "$work/then"))) -lt \
 			"$(of extents "$work/now")" ] ||
 			fail "$what: extents: $(paste -sd' ' "$work/now")," \

@@ -49,7 +49,7 @@ poke() {
 	refuse "$pattern"
 }
 
-# block PATH N: prints the place of block N of a file.
+# block PATH N: prints the block number of block N of PATH.
 block() {
 	debugfs -R "bmap $1 $2" "$img" 2>/dev/null
 }
@@ -65,8 +65,8 @@ poke 'read-only: run tune2fs ' 'feature read-only'
 poke 'share blocks: run e2fsck ' 'feature shared_blocks'
 poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 
-# errors that only a scan finds: cross-linked blocks, and used blocks that are
-# marked free
+# Only a scan finds these errors: cross-linked blocks, and used blocks that are
+# marked free.
 fresh
 poke "run e2fsck -f $img" "sif /whole block[2] 0" \
 	"sif /whole block[5] $(block /a 0)"
@@ -74,7 +74,7 @@ poke "run e2fsck -f $img" "sif /whole block[5] $(block /d 0)"
 poke "run e2fsck -f $img" "freeb $(block /a 10)"
 poke "run e2fsck -f $img" "freeb $(block /whole 3)"
 poke "run e2fsck -f $img" "sif /whole block[5] 1"
-# a damaged tree block, inode or bitmap
+# A tree block, an inode or a bitmap is damaged.
 fresh
 tree=$(debugfs -R 'ex /a' "$img" 2>/dev/null | awk '$1 == "0/" { print $8 }')
 [ "$tree" ] || fail "no tree block found"
@@ -88,14 +88,14 @@ printf '\125' | dd of="$img" bs=1 seek=$((bitmap * 4096 + 300)) conv=notrunc \
 	status=none
 refuse "run e2fsck -f $img"
 
-# an unknown feature of the journal
+# The journal has an unknown feature.
 fresh
 journal=$(debugfs -R 'bmap <8> 0' "$img" 2>/dev/null)
 printf '\100' | dd of="$img" bs=1 seek=$((journal * 4096 + 0x28)) conv=notrunc \
 	status=none
 refuse 'the journal has a version or feature that this version of e4layout does not support'
 
-# neither a journal nor an undo file
+# There is neither a journal nor an undo file.
 fresh
 debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
 e2fsck -fy "$img" >/dev/null 2>&1 || :
@@ -112,7 +112,8 @@ check "$e4repack" -n -z "$work/undo" "$img"
 check "$e4repack" --no-undo "$img"
 clean "$img"
 
-# more never-written blocks than a journal can number; refused before the scan
+# A journal cannot number all blocks that were never written.  The run is
+# refused before the scan.
 truncate -s 4200G "$work/large" 2>/dev/null &&
 	mke2fs -qq -F -t ext4 -b 1024 -O bigalloc,64bit -C 65536 -N 16384 \
 		-J size=1 -E lazy_itable_init=1,nodiscard "$work/large" \
@@ -152,7 +153,7 @@ both "$img: attached to $loop: detach the loop device first: losetup -d $loop" \
 check "$e4repack" -n "$loop"
 detach "$loop"
 
-# a read-only device
+# The device is read-only.
 loop=$(losetup -r --show -f "$img") || skip 'losetup -r does not work here'
 defer "losetup -d $loop"
 both "$loop: the device is read-only" "$loop"

@@ -21,8 +21,8 @@ clean() {
 	sound $journal "$1"
 }
 
-# by_name IMAGE: prints everything that must stay.  The resize inode gets a time
-# when resize2fs changes it.
+# by_name IMAGE: prints all properties that shrinking must not change.  The
+# resize inode is omitted, because resize2fs sets its time.
 by_name() {
 	digest -mnz "$1" | grep -v '^7 ' | sort
 }
@@ -33,7 +33,7 @@ kept() {
 	unchanged "$work/before" "$work/after"
 }
 
-# shrunk OPTION...: shrinks $img as a dry run has printed.
+# shrunk OPTION...: shrinks $img to the size that a dry run has printed.
 shrunk() {
 	before=$(written "$img")
 	repack -n "$@" ${protection:+"$protection"} "$img"

@@ -17,7 +17,7 @@ kept() {
 	unchanged "$work/before" "$work/after"
 }
 
-# make: a filesystem with a file at its end.
+# make: makes a filesystem with a file at its end.
 make() {
 	aged "$img" <<-'END'
 	size 64M
@@ -56,7 +56,7 @@ says 'the smallest possible size is [0-9]+ bytes, [0-9]+ more than requested'
 least=$(sed 's/.*possible size is \([0-9]*\) bytes.*/\1/' "$err")
 kept
 
-# not 0 blocks, which would be the smallest size
+# 100 bytes must not be rounded to 0 blocks, which would mean the smallest size.
 mustfail 1 "$e4repack" --move=immutable,swap --shrink=100 "$img"
 says "the smallest possible size is $least bytes"
 mustfail 2 "$e4repack" --move=immutable,swap --shrink=100 --free=1 "$img"
@@ -91,7 +91,8 @@ fi
 check "$e4repack" --move=immutable,swap --shrink "$img"
 grep -q ': already as small as possible$' "$out" || fail "$what: not small"
 ! grep -q truncate "$out" || fail "$what: truncated again"
-# as if the first run had been killed before it truncated the image
+# The image is as long as if the first run had been killed before it truncated
+# the image.
 truncate -s 64M "$img"
 check "$e4repack" --move=immutable,swap --shrink "$img"
 grep -q "run: truncate -s $least $img\$" "$out" || fail "$what: no command"
@@ -266,7 +267,7 @@ if [ -e "$shim" ]; then
 	file /last extents 0+9w@60100
 	END
 	by_name "$img" >"$work/before"
-	# the backup of the superblock in group 1
+	# writing the backup of the superblock in group 1 fails
 	run env FAIL_IO_WRITE=1 FAIL_IO_FILE="$img" FAIL_IO_AT=$((8193 * 1024)) \
 		FAIL_IO_BYTES=1024 LD_PRELOAD="$shim" \
 		"$e4repack" --json --shrink=30M "$img"

@@ -13,7 +13,7 @@ truncate -s 8T "$img" 2>/dev/null || skip 'no sparse file of 8 TiB here'
 check mke2fs -q -t ext4 -N 800000 -E lazy_itable_init=1,lazy_journal_init=1 \
 	"$img"
 
-# peak COMMAND...: sets $kib to its peak memory.
+# peak COMMAND...: sets $kib to the peak memory of COMMAND.
 peak() {
 	check "$top_builddir/bench/measured" 3 "$@" "$img" 3>"$work/measured"
 	kib=$(sed -n 's/^rss //p' "$work/measured")

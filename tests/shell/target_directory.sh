@@ -15,7 +15,7 @@ head -c 90000 /dev/urandom >"$mnt/outside"
 head -c 90000 /dev/urandom >"$mnt$mnt/twice/file"
 sync -f "$mnt"
 
-# paths NAME...: the paths that e4frag lists
+# paths NAME...: prints the paths that e4frag lists
 paths() {
 	check "$e4frag" -q --files "$@"
 	sed -n 's/.*"path": *"\([^"]*\)".*/\1/p' "$out" | sort | tr '\n' ' '
@@ -27,7 +27,7 @@ paths "$mnt/mail" | grep -q 'letter' || fail "files below the directory are miss
 same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
 	"$mnt/twice $mnt/twice/file "
 if can_trace; then
-	# without statx(2): before Linux 5.8, it reports no mount IDs
+	# statx(2) fails: before Linux 5.8, statx(2) reports no mount IDs
 	check env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$work/trace" \
 		-e inject=statx:error=ENOSYS "$e4frag" "$mnt/mail"
 fi
@@ -41,15 +41,15 @@ run "$e4check" "$mnt/mail"
 says "$mnt/mail: .*whole filesystem"
 check "$e4debug" -R stats "$mnt/mail"
 
-# a subtree that is also bind-mounted at another place
+# A subtree is also bind-mounted at another place.
 mkdir "$work/bind"
 mount --bind "$mnt/mail" "$work/bind"
 defer "umount '$work/bind'"
 same "a bind mount" "$(paths "$work/bind")" "$(paths "$mnt/mail")"
 same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
 
-# tune4fs refuses a directory that is not a root; e4frag refuses a partition number
-# and an offset for a directory
+# tune4fs refuses a directory that is not a root. e4frag refuses a partition
+# number and an offset for a directory.
 mustfail 1 "$tune4fs" --clear "$mnt/mail"
 says "$mnt/mail: .*(mounted on |not the root )"
 one_sentence tune4fs
@@ -58,7 +58,8 @@ says '--partition requires .*disk'
 mustfail 1 "$e4frag" "$mnt/mail?offset=0"
 says 'neither .* image'
 
-# a file is treated as a filesystem image, whatever filesystem it is on
+# A file is treated as a filesystem image, whatever filesystem contains the
+# file.
 head -c 300000 /dev/urandom >"$mnt/broken.img"
 mustfail 1 "$e4frag" "$mnt/broken.img"
 says "contains no ext2.*; .*run e4frag $mnt $mnt/broken.img"
@@ -80,7 +81,7 @@ printf '\377' | dd of="$mnt/broken.img" bs=1 seek=1060 conv=notrunc status=none
 mustfail 8 "$e4check" "$mnt/broken.img"
 says 'superblock .*damaged'
 
-# several targets
+# Several targets are given.
 mke2fs -qq -F -t ext4 "$work/good" 4M >/dev/null
 mustfail 8 "$e4check" -q "$mnt/broken.img" "$work/good"
 cp "$work/good" "$work/bad"

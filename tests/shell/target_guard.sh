@@ -19,7 +19,8 @@ echo "asked $asked times what a loop device shows, $unused times of an unused on
 [ "$asked" -gt 0 ] || fail "nobody asked for loops"
 same "looks for the partition that a loop device is" \
 	"$(grep -c '"/sys/block/loop[0-9]*/partition"' "$work/calls")" 0
-# the device is reopened after each change
+# Before each exclusive open of the device, e4debug looks at the processes once.
+# e4debug opens the device again after each change.
 last=$(grep -n "\"$loop\", .*O_EXCL" "$work/calls" | sed -n 's/:.*//;1p')
 same "looks at processes before it is held" \
 	"$(head -n "$last" "$work/calls" | grep -c '/proc/self/ns/mnt')" 1

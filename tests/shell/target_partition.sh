@@ -10,7 +10,8 @@ start=$((20480 * 512))		# start of the logical partition 5
 mkdir "$work/files"
 head -c 300000 /dev/urandom >"$work/files/data"
 
-# label TABLE: makes an empty disk with a partition table of type TABLE
+# label TABLE: makes an empty disk with the partition table of standard input
+# and the type TABLE
 label() {
 	rm -f "$disk"
 	truncate -s 40M "$disk"
@@ -93,7 +94,8 @@ for tool in "$e4frag" "$e4check --no-layout"; do
 	sed "s,${disk}[^\"]*,X," "$out" | cmp - "$work/want"
 done
 
-# each tool that writes changes the partition, and no bytes around the filesystem
+# Each tool that writes changes the partition, and no bytes around the
+# filesystem.
 check "$e4repack" --verify --partition=5 "$disk"
 check e2fsck -fn "$at"
 check "$tune4fs" --set dir_ireserve=64 "$at"
@@ -113,7 +115,7 @@ for file in bad keep; do
 	debugfs -R "cat /$file" "$work/part" 2>/dev/null | cmp - "$work/a"
 done
 
-# a copy of the filesystem
+# mke4fs copies the filesystem in the partition.
 for from in "$disk --partition=5" "$at"; do
 	rm -f "$work/copy"
 	# shellcheck disable=SC2086
@@ -125,14 +127,14 @@ done
 mustfail 2 "$mke4fs" --partition=5 -d "$work/files" "$work/none"
 says '--partition requires --from'
 
-# the printed commands can be run
+# The printed commands can be run.
 debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1
 mustfail 1 "$e4repack" --partition=5 "$disk"
 says "run e2fsck -f '$disk\\?offset=$start'\$"
 eval "$(sed -n 's/.*: run \(e2fsck.*\)$/\1 -y/p' "$err")" >/dev/null 2>&1 || :
 check "$e4repack" --partition=5 "$disk"
 
-# operations that e2fsprogs does not support at an offset
+# e2fsprogs does not support these operations at an offset.
 before=$(cksum <"$disk")
 mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
 says "e2undo .*offset: .* losetup -f --show -o $start $disk,"
@@ -145,7 +147,7 @@ mustfail 1 "$tune4fs" --set dir_ireserve=64 "$at"
 says 'mount protection .*offset'
 [ "$before" = "$(cksum <"$disk")" ] || fail "the disk has changed"
 
-# a filesystem that extends beyond its partition
+# The filesystem extends beyond its partition.
 dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
 sfdisk -q --no-reread "$disk" 2>/dev/null >/dev/null <<EOF
 label: dos
@@ -167,7 +169,7 @@ check e2fsck -fn "$at"
 mustfail 1 "$e4repack" --partition=1 "$disk"
 says 'no ext2.* byte 1048576 of'
 
-# more partitions than the message lists
+# The message does not list all partitions.
 mv "$disk" "$work/kept"
 label <<EOF
 label: gpt
@@ -176,7 +178,7 @@ EOF
 mustfail 1 "$e4frag" "$disk"
 says 'choose one \(1, 2, .*, [0-9]+, \.\.\.\) with --partition=N'
 
-# a partition that was removed, and one that begins with the disk
+# One partition was removed, and one partition begins with the disk.
 label <<EOF
 label: dos
 start=20480, size=32768, type=83
@@ -191,16 +193,16 @@ says "no ext2.* byte 0 of $disk"
 
 mv "$work/kept" "$disk"
 
-# a file name that looks like an offset
+# A file name looks like an offset.
 cp "$work/part" "$work/a?offset=4"
 check "$e4frag" "$work/a?offset=4"
 cp "$work/part" "$work/a?b"
 check "$e4repack" "$work/a?b"
 
 can_mount || exit 0
-# other users of the disk, and the kernel's devices of partitions
+# The disk has other users, and the kernel has devices of its partitions.
 mkdir "$work/mnt"
-# the image of a disk whose sectors have 4096 bytes
+# The sectors of the disk have 4096 bytes.
 truncate -s 40M "$work/large"
 large=$(losetup -b 4096 -f --show "$work/large") || skip "losetup has no -b"
 defer "losetup -d $large"

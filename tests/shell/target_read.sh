@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The ways to name a target.
+# Each tool accepts all ways to name a target.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs blkid
@@ -37,7 +37,7 @@ says 'no device .*LABEL'
 mustfail 1 "$probe" read /proc
 says 'not on .*ext4'
 
-# for a disk without a filesystem, the message contains the remedy
+# For a disk without a filesystem, the message contains the remedy.
 disk=$work/disk
 truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"
@@ -64,7 +64,7 @@ BZh is compressed: run bunzip2 <$disk >$disk.img, and use $disk.img
 \\004\\042\\115\\030 is compressed: run unlz4 <$disk >$disk.img, and use $disk.img
 LUKS\\272\\276 is encrypted with LUKS: run cryptsetup open $disk NAME,
 EOF
-# a DOS label with one partition, from 1 MiB on
+# The disk has a DOS label with one partition, which begins at 1 MiB.
 truncate -s 0 "$disk"
 truncate -s 4M "$disk"
 printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\020\0\0' |

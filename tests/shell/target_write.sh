@@ -14,8 +14,8 @@ fresh() {
 	mke2fs -qq -F -t ext4 -b 4096 "$@" "$img" 16M >/dev/null
 }
 
-# refused COMMAND...: opening for writing, and for a plan, is refused with the
-# same message.
+# refused COMMAND...: COMMAND refuses to open $target for writing and for a
+# plan, with the same message.
 refused() {
 	mustfail 1 "$@" write "$target"
 	cp "$err" "$work/sentence"
@@ -67,8 +67,8 @@ poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 poke 'feature FEATURE_R30, which.* does not support' 'feature FEATURE_R30'
 poke 'feature FEATURE_I30, which.* does not support' 'feature FEATURE_I30'
 
-# the whole name is a file name, although libext2fs supports options after a
-# "?"
+# The whole name is a file name, although libext2fs supports options after a
+# "?".
 plain=$img
 fresh
 img="$plain?cache=off"
@@ -87,7 +87,7 @@ refuse 'read-only: run tune2fs '
 rm "$img"
 img=$plain
 
-# the MMP sequence number shows that e2fsck uses the filesystem on another host
+# The MMP sequence number shows that e2fsck uses the filesystem on another host.
 fresh -O mmp,^metadata_csum
 mmp=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
 printf 'PMM\342' | dd of="$img" bs=1 seek=$((mmp * 4096 + 4)) conv=notrunc \
@@ -100,7 +100,7 @@ fresh
 truncate -s 8M "$img"
 refuse 'truncated: the filesystem has 4096 blocks, but the device has only 2048'
 
-# another program has the image open for writing, or for a plan
+# Another program has the image open for writing or for a plan.
 fresh
 for how in write plan; do
 	hold "$probe" $how "$img"
@@ -131,7 +131,7 @@ mustfail 1 "$probe" write "$work/mnt"
 says "mounted on $work/mnt: "
 umount "$work/mnt"
 
-# the device itself is read-only
+# The device is read-only.
 detach "$loop"
 loop=$(losetup -r --show -f "$img") || skip "losetup does not work here"
 defer "losetup -d $loop"
@@ -141,8 +141,9 @@ says "$loop: .*read-only"
 detach "$loop"
 attach "$img"
 
-# the image is attached by another name or has no name; it is mounted in another
-# namespace, through a loop device over a loop device, or read-only
+# The image is attached under another name, or has no name.  The image is
+# mounted in another namespace, through a loop device over a loop device, or
+# read-only.
 ln "$img" "$work/link"
 target=$work/link
 refused "$probe"
@@ -184,7 +185,7 @@ check "$probe" write "$loop"
 detach "$loop"
 detach "$below"
 
-# if sysfs is hidden, the loop devices are found in /dev
+# If sysfs is hidden, the loop devices are found in /dev.
 attach "$img"
 mount -t ext4 -o ro,noload "$loop" "$work/mnt"
 mustfail 1 unshare -m sh -c "umount /sys 2>/dev/null ||
@@ -193,8 +194,9 @@ says "mounted on $work/mnt"
 umount "$work/mnt"
 detach "$loop"
 
-# locks like qemu's for reading, writing, and denied operations: bytes from 100
-# and 200, owned by the open file and not by the process
+# An image is locked as by qemu for reading, for writing, or to deny operations.
+# The locked bytes begin at 100 and 200.  The open file owns the locks, not the
+# process.
 attach "$img"
 for bytes in 100 '100 101 201 203' '100 201'; do
 	# shellcheck disable=SC2086

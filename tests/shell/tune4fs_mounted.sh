@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables of a mounted filesystem: the same bytes online and offline, and the
-# values of the running kernel.
+# tune4fs stores the same bytes in mounted and unmounted filesystems, and
+# changes the values of the running kernel.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
@@ -25,7 +25,8 @@ runs() {
 	[ "$now" = "$2" ] || fail "$1 is $now, not $2"
 }
 
-# set while unmounted, then read by the kernel
+# A tunable that was set while the filesystem was unmounted is read by the
+# kernel.
 value='dir_ireserve=16,extent_max_zeroout_kb=1024,inode_readahead_blks=128'
 check "$tune4fs" -E inode_readahead_blks=128,extent_max_zeroout_kb=1024 "$img"
 check "$tune4fs" -E dir_ireserve=low "$img"
@@ -56,7 +57,8 @@ check "$tune4fs" -l "$img"
 grep -Eq '^ +extent_max_zeroout_kb +1024 +1024 +32 ' "$out" ||
 	{ show_run; fail "the list has not both values"; }
 
-# the kernel accepts every value in the range; refused values are reported
+# The kernel accepts every value in the range.  Values that the kernel refuses
+# are reported.
 for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
 	mb_stream_req=32 mb_group_prealloc=256; do
 	name=${pair%=*}
@@ -72,7 +74,7 @@ says 'mb_group_prealloc=524288: .*kernel .*: Invalid argument'
 check "$tune4fs" -E ^mb_group_prealloc "$mnt"
 kept_is "$value"
 
-# values that another program stored without checking them
+# Another program has stored values without a check.
 setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
@@ -91,7 +93,8 @@ for dry in '' -n; do
 done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
-# set while mounted, then read while unmounted: the same bytes
+# Tunables that are set while the filesystem is mounted have the same bytes as
+# tunables that are set while it is unmounted.
 setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
 check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
 kept_is dir_ireserve=128,mb_order2_req=1
@@ -108,7 +111,7 @@ runs mb_order2_req 2
 check "$tune4fs" --apply "$mnt"
 runs mb_order2_req 1
 
-# an attribute of 64 KiB, in an EA inode, is damaged
+# An attribute of 64 KiB, whose value is in an EA inode, is damaged.
 mke2fs -qq -F -t ext4 -O ea_inode "$work/large" 64M >/dev/null
 attach "$work/large"
 mkdir "$work/mnt-large"
@@ -124,12 +127,12 @@ check "$tune4fs" --clear "$loop"
 sound "$loop"
 check "$tune4fs" -E mb_order2_req=1 "$loop"
 
-# a directory that is not the root
+# The directory is not the root of the filesystem.
 mkdir "$mnt/sub"
 mustfail 1 "$tune4fs" -l "$mnt/sub"
 says 'not the root '
 
-# /sys/fs/ext4 is missing
+# The directory /sys/fs/ext4 is empty.
 can_unshare || exit 0
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
 '"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables of an unmounted filesystem: set, refused, kept, damaged.
+# Tunables of an unmounted filesystem are set, refused, kept and repaired.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 no_leak_check
@@ -13,7 +13,8 @@ fresh() {
 	mke2fs -qq -F -t ext4 "$@" "$img" 16M >/dev/null
 }
 
-# attribute VALUE: the attribute has these bytes, and the filesystem is sound.
+# attribute VALUE: the attribute has the bytes VALUE, and the filesystem is
+# sound.
 attribute() {
 	: >"$work/value"
 	debugfs -R "ea_get -f $work/value / trusted.ext4.tunables" "$img" \
@@ -31,7 +32,7 @@ poke() {
 		>/dev/null 2>&1
 }
 
-# refuse STATUS PATTERN ARGUMENT...: fails and changes no byte.
+# refuse STATUS PATTERN ARGUMENT...: tune4fs fails and changes no byte.
 refuse() {
 	before=$(cksum <"$img")
 	want=$1 pattern=$2
@@ -46,7 +47,7 @@ out_is() {
 	[ "$(cat "$out")" = "$1" ] || { show_run; fail "stdout is not: $1"; }
 }
 
-# set, replace, remove
+# Tunables are set, replaced and removed.
 fresh
 check "$tune4fs" -E mb_order2_req=1,extent_max_zeroout_kb=1024,dir_ireserve=low \
 	"$img"
@@ -72,7 +73,7 @@ check "$tune4fs" "$img"
 grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved together' "$out" ||
 	{ show_run; fail "not in the list"; }
 
-# refused values
+# These values are refused.
 refuse 1 "'dir_ireserve=65': value out of range .expected 0, or a power of two from 16 to 4096" \
 	-E mb_order2_req=1,dir_ireserve=65
 refuse 1 "'mb_order2_req=33': value out of range .expected 0 to 32" -E mb_order2_req=33
@@ -100,7 +101,7 @@ says 'no target is given'
 mustfail 1 "$tune4fs" -l "$work"
 says 'not the root '
 
-# values that are unknown or out of range are kept
+# Values that are unknown or out of range are kept.
 printf 'mb_order2_req=77,future=x/../y,dir_ireserve=64' >"$work/v"
 poke "$work/v"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
@@ -113,7 +114,8 @@ attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
 check "$tune4fs" --clear "$img"
 attribute ''
 
-# a damaged attribute: changes are refused, and --clear removes it
+# If the attribute is damaged, changes are refused, and --clear removes the
+# attribute.
 fresh -b 4096
 for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_order2_req=1,' 'A=1' \
 	'../../etc/x=1' 'a=\377' 'a=1\n' \
@@ -132,7 +134,8 @@ check "$tune4fs" -f -E long="$(head -c 1000 /dev/zero | tr '\0' 1)" "$img"
 check "$tune4fs" "$img"
 grep -Eq '^ +long +1{13}\.\.\. ' "$out" || { show_run; fail "not cut"; }
 
-# beside a security label, in a separate block, in a full filesystem
+# The root has a security label; the attribute needs a separate block; the
+# filesystem has no free block.
 fresh -b 1024 -I 128
 debugfs -w -R 'ea_set / security.selinux system_u:object_r:root_t:s0' \
 	"$img" >/dev/null 2>&1
@@ -153,7 +156,7 @@ dumpe2fs -h "$img" 2>/dev/null | grep -q '^Free blocks: *0$' ||
 	fail "the filesystem is not full"
 refuse 1 'No space left on device' -E mb_order2_req=1
 
-# the attribute survives other programs
+# Other programs keep the attribute.
 fresh
 value='dir_ireserve=64,mb_max_to_scan=500'
 check "$tune4fs" -E "$value" "$img"
@@ -171,7 +174,7 @@ e2image -r "$img" "$work/copy" >/dev/null 2>&1 || fail "e2image -r"
 mv "$work/copy" "$img"
 attribute "$value"
 
-# without a journal: an undo file or --no-undo is required
+# Without a journal, tune4fs requires an undo file or --no-undo.
 fresh -O ^has_journal
 refuse 1 'has no journal: .*-z FILE' -E mb_order2_req=1
 original=$(cksum <"$img")
@@ -183,7 +186,7 @@ e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
 check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
 
-# damage is reported with the remedy
+# Damage is reported with the remedy.
 fresh
 check debugfs -w -R 'sif <2> block[0] 0xFFFFFFFF' "$img"
 check debugfs -w -R 'sif <2> checksum 0x1' "$img"
@@ -191,7 +194,8 @@ run "$tune4fs" "$img"
 same 'a damaged root' "$status" 1
 says ": run e2fsck -f $img\$"
 
-# without the feature ext_attr: the message has the command that sets it
+# Without the feature ext_attr, the message has the command that sets the
+# feature.
 truncate -s 16M "$work/plain"
 check mke2fs -q -F -t ext4 -O ^ext_attr "$work/plain"
 mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"

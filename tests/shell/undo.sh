@@ -29,7 +29,7 @@ no_file() {
 	[ ! -e "$undo" ] || fail "$1: the undo file is left"
 }
 
-# an undo file that cannot be created is reported, and nothing else happens
+# An undo file that cannot be created is reported, and nothing else happens.
 fresh
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
@@ -42,7 +42,7 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	rm "$undo"
 done
 
-# a refusal and a run with nothing to do leave no undo file
+# A refusal, and a run with nothing to do, leave no undo file.
 debugfs -w -R 'ssv state 0' "$img" >/dev/null 2>&1
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
@@ -67,7 +67,7 @@ mustfail 1 "$e4debug" -w -z "$undo" -R undo "$img"
 says 'undo: nothing was changed'
 no_file 'nothing changed'
 
-# the printed command works
+# The printed e2undo command works.
 plain=$undo
 for undo in "$plain" "$work/with a space; touch PWN"; do
 	fresh

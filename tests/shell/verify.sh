@@ -12,7 +12,7 @@ cp "$img" "$work/copy"
 check "$e4repack" --verify "$img"
 sound "$img"
 
-# Errors are reported.
+# Errors in the filesystem are reported.
 check "$probe" "$img"
 check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
 mustfail 1 "$probe" "$img"
@@ -21,7 +21,7 @@ says "$img: .*1 error: run e2fsck -f $img"
 cp "$work/copy" "$img"
 check "$e4repack" -n --verify "$img"
 
-# A new filesystem, also at an offset.
+# --verify checks a new filesystem, also at an offset.
 mkdir -p "$work/tree/d"
 seq 5000 >"$work/tree/d/file"
 check "$mke4fs" -q --verify -d "$work/tree" "$work/new" 16M
