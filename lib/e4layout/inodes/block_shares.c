@@ -24,9 +24,10 @@
 #include "e4layout/base/array.h"
 
 /*
- * Limits the number of rounds.  After MAX_ROUNDS rounds, each directory that
- * got at least as many blocks as in the input is pinned.  After 2 * MAX_ROUNDS
- * rounds, all directories are pinned.
+ * e4l_quotas_make() repeats the assignment of inodes to blocks in rounds.
+ * After MAX_ROUNDS rounds, each directory that got at least as many blocks as
+ * it had is pinned (its inodes stay in their blocks).  After 2 * MAX_ROUNDS
+ * rounds, all directories are pinned, which ends the rounds.
  */
 #define MAX_ROUNDS	16
 
@@ -34,32 +35,38 @@
 
 struct share {
 	struct e4l_quotas *q;
-	size_t n_own;			/* number of cells in the input */
+	size_t n_own; /* number of cells that the caller passed */
 	/*
-	 * Indexes of the input cells.  @by_dir: sorted by directory; @first:
-	 * for each directory, the index in @by_dir of its first cell;
-	 * @by_count: sorted by descending count.
+	 * Indexes of the caller's cells.  @by_dir is sorted by directory, and
+	 * @by_count by descending number of inodes.  first[dir] is the index in
+	 * @by_dir of the first cell of directory dir.
 	 */
 	uint32_t *first, *by_dir, *by_count;
-	uint32_t *dirs;	/* directories in descending order of @need */
-	/* arrays with one element per directory */
-	uint32_t *need; /* inodes not assigned to a block so far */
-	/* @had: number of blocks in the input; @used: number in this round */
+	uint32_t *dirs;	/* directories, sorted by descending @need */
+	uint32_t *need; /* per directory: inodes not yet assigned to a block */
+	/*
+	 * per directory: number of blocks that held its inodes before the first
+	 * round (@had), and number of blocks that the current round assigns
+	 * (@used)
+	 */
 	uint32_t *had, *used;
 	bool *pinned;
 	/*
-	 * Arrays with one element per block.  @left: number of free inodes;
-	 * @next and @prev: links of the list of all blocks with an equal number
-	 * of free inodes.  @head[n]: first block with n free inodes.
+	 * left[b] is the number of free inodes in block b.  next[b] and prev[b]
+	 * link block b into the list of all blocks with as many free inodes.
+	 * head[n] is the first block with n free inodes.
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
 	uint32_t *head;
-	/* per block: index of the current directory's cell in the block */
+	/*
+	 * per block: index of the cell that the current directory has in the
+	 * block
+	 */
 	uint32_t *mine;
 	/*
-	 * @best[n]: index of the current directory's best cell in a block with
-	 * n free inodes
+	 * best[n]: of the current directory's cells in blocks with n free
+	 * inodes, the index of the cell that is_better() prefers
 	 */
 	uint32_t *best;
 };
@@ -94,7 +101,10 @@ static void take(struct share *s, uint32_t block, uint32_t n)
 	enlist(s, block);
 }
 
-/* Inserts all blocks into the lists, which are then in ascending order. */
+/*
+ * Inserts each block into the list of blocks with as many free inodes.  Each
+ * list is in ascending order of block indexes.
+ */
 static void list_blocks(struct share *s)
 {
 	uint32_t i;
@@ -108,8 +118,8 @@ static void list_blocks(struct share *s)
 }
 
 /*
- * Returns the block with the smallest number of free inodes that is not less
- * than @n.  If all blocks have fewer than @n free inodes, returns NONE.
+ * Of the blocks with at least @n free inodes, returns a block with the fewest
+ * free inodes.  If all blocks have fewer than @n free inodes, returns NONE.
  */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
@@ -134,8 +144,8 @@ static void give(struct share *s, uint32_t nr, uint32_t n)
 }
 
 /*
- * Assigns @n inodes of a directory to a block in which the directory has no
- * cell.
+ * Assigns @n inodes of directory @dir to @block.  So far, @block must hold no
+ * inodes of the directory.
  */
 static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
 			  uint32_t n)
@@ -158,9 +168,10 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 }
 
 /*
- * A step of a counting sort in descending order.  count[key] is the number of
- * elements with a key, for keys from 0 to @most.  Converts count[key] into the
- * index of the first element with the key in the sorted array.
+ * Prepares a counting sort in descending order of keys.  On entry, count[key]
+ * is the number of elements with this key, for keys from 0 to @most.  On
+ * return, count[key] is the index of the first element with this key in the
+ * sorted array.
  */
 static void begin_at(uint32_t *count, uint32_t most)
 {
@@ -196,9 +207,9 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * Examines each block that a directory already uses.  A block is suitable if it
- * has at least @least free inodes, and the directory needs all of them.
- * Assigns the free inodes of suitable blocks to the directory.
+ * If a directory needs all free inodes of a block that already holds inodes of
+ * the directory, assigns these free inodes to the directory.  Skips blocks with
+ * fewer than @least free inodes.
  */
 static void give_own(struct share *s, uint32_t least)
 {
@@ -214,8 +225,8 @@ static void give_own(struct share *s, uint32_t least)
 }
 
 /*
- * Assigns blocks in which all inodes are free to directories that can fill
- * them.
+ * If all inodes of a block are free, and a directory can fill the block,
+ * assigns the block to the directory.
  */
 static errcode_t give_whole(struct share *s)
 {
@@ -231,9 +242,10 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Whether a directory should prefer its cell @a to its cell @b.  Prefers a cell
- * whose block the directory uses in any case.  If this does not distinguish the
- * cells, prefers the cell with more inodes.
+ * Returns whether a directory should get inodes in the block of its cell @a
+ * rather than in the block of its cell @b.  A block that will hold inodes of
+ * the directory anyway is better.  If both blocks are equal in this respect,
+ * the block with more inodes of the directory is better.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -267,8 +279,8 @@ static void forget_own(struct share *s, uint32_t dir)
 }
 
 /*
- * Whether the block of s->best[n], the directory's best cell for @n free
- * inodes, still has @n free inodes.
+ * Returns whether s->best[n] is still valid: whether its block still has @n
+ * free inodes.
  */
 static bool has_own(const struct share *s, uint32_t n)
 {
@@ -278,8 +290,9 @@ static bool has_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Returns the directory's best cell in a block with at least @n free inodes.
- * If the directory has no such cell, returns NONE.
+ * Of the directory's cells in blocks with at least @n free inodes, returns the
+ * index of the cell that is_better() prefers.  If the directory has no such
+ * cell, returns NONE.
  */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
@@ -296,9 +309,8 @@ static uint32_t find_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Returns the block with the most free inodes.  If several blocks have as many
- * free inodes, prefers a block that the directory already uses.  If no inode is
- * free, returns NONE.
+ * Returns a block with the most free inodes, if possible a block that the
+ * directory already uses.  If no inode is free, returns NONE.
  */
 static uint32_t find_roomy(const struct share *s)
 {
@@ -312,8 +324,8 @@ static uint32_t find_roomy(const struct share *s)
 }
 
 /*
- * Assigns inodes to blocks that hold fixed inodes of the directory, because the
- * directory uses these blocks in any case.
+ * Assigns inodes to blocks that hold inodes of the directory which must not
+ * move.  The directory uses these blocks anyway.
  */
 static void give_fixed(struct share *s, uint32_t dir)
 {
@@ -360,8 +372,8 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 		if (block == NONE)
 			block = find_roomy(s);
 		/*
-		 * NONE cannot occur: all blocks together have enough free
-		 * inodes
+		 * NONE is impossible: the free inodes of all blocks are enough
+		 * for all directories
 		 */
 		err = block == NONE ? EINVAL : give_in(s, dir, block);
 	}
@@ -412,8 +424,8 @@ static errcode_t share_out(struct share *s)
 }
 
 /*
- * Pins each directory whose number of blocks has grown by more than @most.
- * Returns the number of directories pinned.
+ * Pins each directory that got more than @most blocks more than it had.
+ * Returns the number of pinned directories.
  */
 static uint32_t pin(struct share *s, int most)
 {
@@ -443,7 +455,7 @@ static errcode_t go_round(struct share *s)
 	} while (true);
 }
 
-/* Sorts the input cells: @by_dir by directory, and @by_count by count. */
+/* Sorts the caller's cells by directory (@by_dir) and by count (@by_count). */
 static void sort_cells(struct share *s)
 {
 	const struct e4l_cell *cells = s->q->cells;
@@ -458,7 +470,10 @@ static void sort_cells(struct share *s)
 	for (i = 0; i < s->q->dirs; i++)
 		s->first[i + 1] += s->first[i];
 	begin_at(at, s->q->per_block);
-	/* s->need is a cursor in this function; begin_round() resets it */
+	/*
+	 * in this function, need[dir] counts the cells of dir that are already
+	 * in @by_dir
+	 */
 	for (i = 0; i < s->n_own; i++) {
 		s->by_count[at[cells[i].count]++] = i;
 		s->by_dir[s->first[cells[i].dir] +

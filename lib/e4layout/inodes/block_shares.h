@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * block_shares: assigns the inodes of directories to blocks of the inode
- * tables, for an exchange of inodes.  An exchange is needed if few inodes are
- * free.  Does no I/O.
+ * tables.  If few inodes are free, directories exchange inodes according to
+ * this assignment.  Does no I/O.
  */
 #ifndef E4L_BLOCK_SHARES_H
 #define E4L_BLOCK_SHARES_H
@@ -15,9 +15,9 @@
 /* The inodes of one directory in one block of the inode tables. */
 struct e4l_cell {
 	uint32_t dir, block;
-	uint16_t count;		/* inodes that may move */
+	uint16_t count;		/* number of inodes that may move */
 	/*
-	 * result: number of movable inodes of the directory that the block
+	 * result: number of inodes, of those that may move, that the block
 	 * should hold
 	 */
 	uint16_t quota;
@@ -29,27 +29,31 @@ struct e4l_quotas {
 	uint32_t dirs, blocks;		/* numbers of directories and blocks */
 	uint16_t per_block;		/* number of inodes in a block */
 	/*
-	 * For each block: number of free inodes, plus number of inodes in
-	 * @cells that may move.  The sum is at most @per_block.
+	 * For each block: number of free inodes, plus number of inodes that may
+	 * move away.  The sum is at most @per_block.
 	 */
 	const uint16_t *room;
 	/*
-	 * One cell per pair of directory and block.  e4l_quotas_make() enlarges
-	 * the array with e4l_grow().
+	 * One cell per pair of directory and block.  The array must be
+	 * allocated with e4l_grow(), because e4l_quotas_make() enlarges it.
 	 */
 	struct e4l_cell *cells;
 	size_t n_cells;
 };
 
 /*
- * Sets all quotas, and appends a cell for each block that is new to a
- * directory.  The quotas of a directory add up to the number of its movable
- * inodes.  The quotas of a block do not exceed @room of the block.  No directory
- * has quotas or fixed inodes in more blocks than before.  A whole block goes to
- * the directory that already has the most inodes in the block; several
- * directories share blocks for their remaining inodes.  Time: proportional to
- * the number of cells and blocks, times the inodes per block.  Memory: 8 bytes
- * per cell, 14 per block and 21 per directory.  Errors: ENOMEM.
+ * Sets the quota of each cell.  If a directory gets inodes in a block without a
+ * cell of the directory, appends a cell.
+ *
+ * - The quotas of a directory add up to the number of its inodes that may move.
+ * - The quotas of a block do not exceed @room of the block.
+ * - No directory uses more blocks than before.
+ * - If a directory gets a whole block, it is the directory with the most inodes
+ *   in the block.  The remaining inodes of several directories share blocks.
+ *
+ * Time: proportional to the number of cells and blocks, times the inodes per
+ * block.  Memory: 8 bytes per cell, 14 per block and 21 per directory.  Errors:
+ * ENOMEM.
  */
 errcode_t e4l_quotas_make(struct e4l_quotas *q);
 

@@ -8,7 +8,9 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-/* number of attribute blocks that are collected and then read in disk order */
+/*
+ * attribute blocks are collected up to this number, and then read in disk order
+ */
 #define ROUND_BLOCKS	(64u << 10)
 
 /*
@@ -16,10 +18,14 @@
  * Linux.
  */
 #define POLICY_VERSIONS		2
-#define POLICY_FLAGS_AT		3 /* offset in contexts of both versions */
-/* FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32 */
+/* offset of the flags in contexts of version 1 and 2 */
+#define POLICY_FLAGS_AT		3
+/*
+ * FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32: the IV contains the inode number
+ */
 #define POLICY_IV_INO		(0x08 | 0x10)
-#define CONTEXT_BYTES		28 /* size of version 1, the smaller version */
+/* size of a version 1 context, the smallest size */
+#define CONTEXT_BYTES		28
 
 /*
  * The first byte of security.evm is the type of the signature.  A portable
@@ -29,8 +35,8 @@
 #define EVM_PORTABLE		5
 
 /*
- * The members of struct ovl_fb (fs/overlayfs/ in Linux): values, and offsets
- * (_AT).
+ * Values and byte offsets (_AT) of struct ovl_fb, overlayfs' file handle, in
+ * fs/overlayfs/ of Linux.
  */
 #define FB_MAGIC		0xfb
 #define FB_MAGIC_AT		1
@@ -46,7 +52,7 @@ struct bound {
 	enum e4l_skip why;
 };
 
-/* An extended attribute block, and an inode that refers to the block. */
+/* An inode, and the extended attribute block to which it refers. */
 struct user {
 	blk64_t blk;		/* must be first: see e4l_u64_cmp() */
 	ext2_ino_t ino;
@@ -91,9 +97,9 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 }
 
 /*
- * If an overlayfs file handle refers to this filesystem, records that the inode
- * in the handle must keep its number.  If the handle also has the parent
- * directory, also records the parent directory.
+ * If overlayfs file handle @x refers to this filesystem, records that the inode
+ * in the handle must keep its number.  If the handle also names the parent
+ * directory, the parent directory must keep its number, too.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
@@ -167,7 +173,10 @@ static errcode_t read_block(struct e4l_numbers *n, const struct user *u)
 		     0;
 }
 
-/* Reads and examines all attribute blocks that have been collected so far. */
+/*
+ * Reads and examines all attribute blocks that e4l_numbers_piece() has
+ * collected.
+ */
 static errcode_t read_users(struct e4l_numbers *n)
 {
 	size_t bs = n->e->fs->blocksize, i;

@@ -25,16 +25,16 @@
 struct e4l_numbers;
 
 /*
- * Starts to collect bound inodes.  If @anyway is true, overlayfs file handles
- * do not bind inodes.
+ * Begins to collect the inodes that must keep their numbers.  If @anyway is
+ * true, inodes in overlayfs file handles may get new numbers.
  */
 errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret);
 /* Frees @n; NULL is allowed. */
 void e4l_numbers_free(struct e4l_numbers *n);
 
 /*
- * Examines an inode; @piece must be its first piece.  May read attribute
- * blocks.  Errors: ENOMEM, E4L_ET_DAMAGED, and read errors.
+ * Examines an inode; @piece must be the first piece of the inode.  May read
+ * attribute blocks.  Errors: ENOMEM, E4L_ET_DAMAGED, and read errors.
  */
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Inode placement, by the rule of the kernel's dir_ireserve (fs/ext4/ireserve.c
- * of the series in kernel/).  Directories of a group share aligned windows of
- * inodes.  If files are created alternately in several directories, each of
- * these directories gets windows of its own.
+ * of the series in kernel/).  The directories of a group share aligned windows
+ * (ranges) of inodes.  If files are created alternately in several directories,
+ * each of these directories gets windows of its own.
  *
  *  1. A directory: Orlov's rule picks the group, beginning with the group of
  *     the last inode found for the parent.  The inode comes from the shared
@@ -11,12 +11,12 @@
  *  2. A file: the inode comes from the directory's own window.  The own window
  *     is remembered from an earlier file, or found from the entries near the
  *     new name, or from the directory's inode.  If the own window has no free
- *     inode, the inode comes from the group's shared window.  But if other
- *     directories of the group have got a file in between more than once, the
- *     inode comes from a new own window of twice the size.
- *  3. If no window has a free inode: the first free inode, beginning with
- *     Orlov's group for a directory, and with the group of find_group_other()
- *     for a file.
+ *     inode, the inode comes from the group's shared window.  But if files of
+ *     other directories were created in between more than once, the inode comes
+ *     from a new own window of twice the size.
+ *  3. If no window has a free inode: the inode is the first free one, beginning
+ *     with Orlov's group for a directory, and with the group of
+ *     find_group_other() for a file.
  *
  * With E4L_PLACE_PACK, no window is shared: each directory gets its own window
  * at once.
@@ -37,38 +37,41 @@
 #define CLASSES		16	/* number of size classes; see class_of() */
 #define MIN_WINDOW	16
 #define MAX_WINDOW	4096
-#define LEAF_TRIES	8 /* number of entries whose inodes are examined */
+#define LEAF_TRIES	8 /* number of directory entries to examine */
 
-/* The newest own window of a directory. */
+/* The newest window of inodes that only one directory uses. */
 struct own {
 	ext2_ino_t dir;		/* 0: empty slot */
-	dgrp_t last;	/* group of the last inode found for this directory */
+	dgrp_t last;	/* group of the last inode found for a file of @dir */
 	ext2_ino_t first;
 	ext2_ino_t from;	/* first inode to examine in the window */
 	/*
-	 * length of the window; 0: unknown; HAS_NONE or HAD_TURNS: no own
-	 * window
+	 * length of the window in inodes; 0: not yet searched; HAS_NONE or
+	 * HAD_TURNS: the directory has no own window
 	 */
 	uint32_t len;
 };
 #define HAS_NONE	1
 /*
- * no own window, but another directory has once got a file between two files of
- * this directory
+ * the directory has no own window, but once another directory of the group got
+ * a file between two files of the directory
  */
 #define HAD_TURNS	2
 
-/* State of a group. */
+/* The window that the directories of a group share. */
 struct shared {
-	ext2_ino_t end;		/* end of the shared window; 0: none */
+	ext2_ino_t end; /* inode after the shared window; 0: no window */
 	/*
-	 * last directory in which a file was created; 0: no file was created
-	 * after the last mkdir
+	 * directory of the file that was created last; 0: no file was created
+	 * after the last directory
 	 */
 	ext2_ino_t last;
 };
 
-/* Free inodes at the end of an inode-table block, for e4l_place_window(). */
+/*
+ * Gaps: ranges of free inodes at the end of an inode-table block, as
+ * e4l_place_window() leaves them.  All gaps in one struct have an equal length.
+ */
 struct gaps {
 	ext2_ino_t *first;
 	size_t n, room;
@@ -77,20 +80,26 @@ struct gaps {
 struct e4l_place {
 	struct e4l *e;
 	ext2_filsys fs;
-	uint32_t window;	/* inodes per window; 0: no windows */
+	uint32_t window;	/* inodes per window; 0: do not use windows */
 	unsigned int flags;
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
-	/* [group][class]: no window with a lower index is empty */
+	/*
+	 * hint[group * CLASSES + class]: windows of the group with a lower
+	 * index are not empty
+	 */
 	uint32_t *hint;
-	/* [group]: zero_table() has zeroed the inode table up to this index */
+	/*
+	 * zeroed[group]: zero_table() has zeroed the inode table before this
+	 * index
+	 */
 	uint32_t *zeroed;
-	struct shared *shared;	/* [group]: state of the group */
+	struct shared *shared;	/* per group */
 	struct own *own;
 	uint32_t own_n, own_mask;
 	uint32_t per_block;	/* inodes per block of the inode table */
-	/* first inode that e4l_place_window() examines */
+	/* e4l_place_window() searches from this inode on */
 	ext2_ino_t frontier;
-	struct gaps *gaps;	/* [n]: gaps of n free inodes */
+	struct gaps *gaps;	/* gaps[n]: ranges of n free inodes */
 	uint64_t unused0, free0;
 	struct e4l_place_stats stats;
 };
@@ -105,7 +114,10 @@ static ext2_ino_t group_first(const struct e4l_place *p, dgrp_t group)
 	return group * per_group(p) + 1;
 }
 
-/* Returns the first free inode in [first, end), or 0 if none is free. */
+/*
+ * Returns the first free inode in [first, end).  If no inode is free, returns
+ * 0.
+ */
 static ext2_ino_t free_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
 {
@@ -113,8 +125,8 @@ static ext2_ino_t free_in(const struct e4l_place *p, ext2_ino_t first,
 }
 
 /*
- * Returns the first inode in [first, end) that is in use or reserved, or 0 if
- * there is none.
+ * Returns the first inode in [first, end) that is in use or reserved.  If all
+ * inodes are free, returns 0.
  */
 static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
@@ -126,7 +138,8 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 
 /*
  * Returns the number of inodes at the start of @group's inode table that may be
- * in use.  The remainder of the inode table may never have been zeroed.
+ * in use.  The table after these inodes may contain garbage, if it was never
+ * zeroed.
  */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
@@ -137,7 +150,9 @@ static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 	return unused <= per_group(p) ? per_group(p) - unused : per_group(p);
 }
 
-/* Zeroes an inode-table block from byte @from to its end. */
+/*
+ * Zeroes block @blk of an inode table from byte @from to the end of the block.
+ */
 static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 {
 	ext2_filsys fs = p->fs;
@@ -157,9 +172,9 @@ static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 }
 
 /*
- * Zeroes the part of the inode table before @ino that was never zeroed.
- * Otherwise, after @ino is allocated, e2fsck and Linux would read garbage
- * before @ino as inodes.
+ * Zeroes the inode table before @ino, as far as it was never zeroed.  Without
+ * the zeroes, e2fsck and Linux would read garbage before @ino as inodes after
+ * @ino is allocated.
  */
 static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 {
@@ -196,7 +211,7 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 /* ------------------------------------------------------------------ windows */
 
 /*
- * Returns the size class of a window: the window's length is p->window <<
+ * Returns the size class of a window of @len inodes: @len is p->window <<
  * class.
  */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
@@ -214,8 +229,8 @@ static bool shares(const struct e4l_place *p)
 }
 
 /*
- * Returns the first inode of the first empty aligned window of @len inodes in
- * @group, or 0 if there is no such window.
+ * Returns the first inode of the first aligned window of @len inodes in @group
+ * that is empty.  If no window is empty, returns 0.
  */
 static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 				 uint32_t len)
@@ -234,9 +249,9 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 }
 
 /*
- * Returns a free inode of the window that directories of @group share.  If the
- * window is full or missing, makes an empty window the shared window.  If there
- * is no empty window, returns 0.
+ * Returns a free inode of the window that the directories of @group share.  If
+ * the window is full, or the group has no window, an empty window becomes the
+ * shared window.  If no window is empty, returns 0.
  */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {
@@ -253,9 +268,9 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * Searches all groups, from @group on.  If @len is 0, returns a free inode of a
- * shared window; otherwise, of an empty window of @len inodes.  If no group has
- * such a window, returns 0.
+ * Searches all groups, beginning with @group.  If @len is 0, returns a free
+ * inode of a group's shared window.  If @len is not 0, returns the first inode
+ * of an empty window of @len inodes.  If no group has such a window, returns 0.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -275,7 +290,7 @@ static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 }
 
 /*
- * Searches all groups, from @group on, and returns the first free inode.  If no
+ * Returns the first free inode, beginning with the inodes of @group.  If no
  * inode is free, returns 0.
  */
 static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
@@ -317,8 +332,8 @@ static errcode_t own_double(struct e4l_place *p)
 }
 
 /*
- * Adds @dir to the hash table p->own, unless @dir is already there.  For a new
- * element, the next search begins in the directory's own group.
+ * Adds directory @dir to the hash table p->own, unless @dir is already there.
+ * The search for the first inode begins in the directory's own group.
  */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
 {
@@ -388,7 +403,7 @@ static uint32_t hash_as(const struct e4l_place *p, int version,
 	return hash;
 }
 
-/* Returns the hash of @name for an index of this filesystem. */
+/* Returns the hash of @name, as an index (htree) of this filesystem uses it. */
 static uint32_t name_hash(const struct e4l_place *p, const char *name)
 {
 	const struct ext2_super_block *sb = p->fs->super;
@@ -397,9 +412,9 @@ static uint32_t name_hash(const struct e4l_place *p, const char *name)
 }
 
 /*
- * Returns the first group, from @parent's group on, that has at least the
- * average number of free inodes.  Call this function if no flex group is good
- * enough.
+ * Returns the first group, beginning with @parent's group, that has at least
+ * the average number of free inodes.  Call this function if no flex group has
+ * enough free inodes and blocks.
  */
 static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 {
@@ -416,11 +431,11 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 }
 
 /*
- * Spreads top-level directories.  Of the flex groups with at least the average
- * number of free inodes and free blocks, picks the flex group with the fewest
- * directories.  If several flex groups have the fewest directories, picks the
- * first one, counted from the hash of @name.  The hash does not depend on the
- * hash version of the filesystem's directories.
+ * Spreads top-level directories over the disk.  Of the flex groups with at
+ * least the average number of free inodes and free blocks, picks the flex group
+ * with the fewest directories.  If several flex groups have the fewest
+ * directories, picks the first one, counted from the hash of @name.  The hash
+ * does not depend on the hash version of the filesystem's directories.
  */
 static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 			   const char *name)
@@ -445,8 +460,8 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 
 /*
  * Returns the group for a directory below the top level: the first group of the
- * flex group that contains @last.  If the flex group is too full, uses the next
- * flex group with enough space.
+ * flex group that contains group @last.  If the flex group is too full, uses
+ * the next flex group with enough free inodes and blocks.
  */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)
@@ -492,10 +507,10 @@ static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 }
 
 /*
- * Chooses the group for a file if there are no flex groups.  Tries @group, and
- * then groups by a quadratic hash of @dir, for a group with free inodes and
- * free blocks.  If all tried groups are full, returns the next group with a
- * free inode.
+ * Chooses the group for a file of @dir if the filesystem has no flex groups.
+ * Tries @group, and then groups by a quadratic hash of @dir, for a group with
+ * free inodes and free blocks.  If all tried groups are full, returns the next
+ * group with a free inode.
  */
 static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t group)
@@ -515,8 +530,8 @@ static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Returns the group for a file without a window, like Linux's
- * find_group_other().
+ * Returns the group in which Linux's find_group_other() would place a file of
+ * @dir.  Call this function for a file without a window of inodes.
  */
 static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t last)
@@ -564,8 +579,9 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 /* ----------------------------------------- entries with neighbouring hashes */
 
 /*
- * Returns the entries of an index block, and sets *@n to their number, which is
- * limited by the block size @size.
+ * Returns the entries of an index block, which begin at byte @at of @buf.  Sets
+ * *@n to the number of entries that is stored in the block, but at most to the
+ * number for which @size bytes have space.
  */
 static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,
 					      unsigned int at, uint32_t *n)
@@ -600,7 +616,10 @@ static errcode_t read_logical(struct e4l_place *p, ext2_ino_t dir,
 	return err ? err : io_channel_read_blk64(p->fs->io, pblk, 1, buf);
 }
 
-/* Reads the leaf for @hash of an indexed directory into @buf. */
+/*
+ * Reads the leaf block of directory @dir that has the entries for @hash.  @dir
+ * must have an index.
+ */
 static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 			   struct ext2_inode *inode, uint32_t hash, char *buf)
 {
@@ -629,10 +648,9 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Counts the entries of a directory block that do not refer to directories.
- * Stores only the last LEAF_TRIES inode numbers of these entries: the number of
- * entry i, counted from 0, is at @inos[i % LEAF_TRIES].  Returns the number of
- * entries counted.
+ * Counts the entries of a directory block that do not refer to directories, and
+ * returns their number.  Stores the inode numbers of the last LEAF_TRIES
+ * entries: the inode number of entry i is inos[i % LEAF_TRIES].
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 				ext2_ino_t *inos)
@@ -652,7 +670,7 @@ static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 	return n;
 }
 
-/* Returns the number of blocks of a directory, without the root of an index. */
+/* Returns the number of a directory's blocks, without the root of the index. */
 static uint64_t entry_blocks(const struct e4l_place *p,
 			     struct ext2_inode *inode)
 {
@@ -663,9 +681,9 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 }
 
 /*
- * Estimates the length of a directory's newest window from @entries, the number
- * of inodes in all windows of the directory.  Each window is twice as long as
- * the previous one.
+ * Estimates the length of a directory's newest own window from @entries, the
+ * number of files in the directory.  Each own window is twice as long as the
+ * previous one.
  */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
@@ -677,11 +695,11 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 }
 
 /*
- * Records the aligned window of @len inodes that contains @near as @dir's own
- * window, and returns a free inode of the window.  Inodes from @near on are
- * preferred: if @len is an overestimate, inodes before @near may belong to
- * another directory's window.  If the window is the group's shared window, or
- * is full, records nothing and returns 0.
+ * Finds the aligned window of @len inodes that contains inode @near.  Records
+ * the window as directory @dir's own window, and returns a free inode of the
+ * window.  Prefers inodes from @near on: if @len is an overestimate, inodes
+ * before @near may belong to another directory's window.  If the window is
+ * full, or is the group's shared window, records nothing and returns 0.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)
@@ -704,8 +722,9 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Reads the block of @dir that will contain @name, and @dir's inode.  Returns
- * the result of leaf_inodes(), or 0 after a read error.
+ * Reads the inode of directory @dir, and the directory block that will contain
+ * @name.  Returns the number of entries in the block, as leaf_inodes() counts
+ * them, or 0 after a read error.
  */
 static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 				 struct ext2_inode *inode, const char *name,
@@ -729,9 +748,10 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Finds @dir's own window from the entries near @name.  If this fails, finds
- * the window from the directory's inode.  Returns a free inode of the window,
- * or 0 if no window has a free inode.
+ * Finds the own window of directory @dir from the entries near @name.  If the
+ * window is full or unknown, tries the window that contains the directory's
+ * inode.  Returns a free inode of the window, or 0 if no window has a free
+ * inode.
  */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
@@ -755,9 +775,9 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 }
 
 /*
- * Allocates a new own window for a directory whose newest window has @len
- * inodes.  Returns a free inode of the window, or 0 if there is no empty
- * window.
+ * Allocates a new own window for directory @dir.  @len is the length of the
+ * directory's newest own window.  Returns the first inode of the new window, or
+ * 0 if no window is empty.
  */
 static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 {
@@ -790,8 +810,9 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Whether windows are shared, and no other directory of @group got a file since
- * the last mkdir or since the last file of @dir.  Records the new file of @dir.
+ * Records that directory @dir gets a new file.  Returns whether windows are
+ * shared, and no other directory of @group got a file after the last mkdir, or
+ * after the last file of @dir.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
@@ -802,9 +823,9 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 }
 
 /*
- * Finds an inode for a file of @dir if the directory's own window is full or
- * missing: in the shared window or in a new own window.  If there is no window,
- * returns 0.
+ * If the own window of directory @dir is full or missing, finds an inode for a
+ * new file of @dir: in the group's shared window, or in a new own window.  If
+ * there is no window, returns 0.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)
@@ -890,8 +911,9 @@ static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
 }
 
 /*
- * Takes @n inodes from the smallest gap that has at least @n inodes and is
- * still free.  Returns the first inode, or 0 if all gaps are too small.
+ * Takes @n inodes from the smallest range in p->gaps that has at least @n
+ * inodes and is still free.  Returns the first inode, or 0 if all ranges are
+ * too small.
  */
 static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 {
@@ -912,9 +934,9 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 }
 
 /*
- * Finds @n consecutive free inodes, from the frontier on, that occupy the
- * fewest possible blocks.  Sets the frontier to the inode after the @n inodes.
- * Free inodes that are skipped at the end of a block become a gap.
+ * Finds @n consecutive free inodes, from p->frontier on, that occupy the fewest
+ * possible blocks.  Sets p->frontier to the inode after the @n inodes.  If free
+ * inodes at the end of a block are skipped, adds them to p->gaps.
  */
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {

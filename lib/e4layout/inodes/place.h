@@ -6,18 +6,19 @@
 #include <e4layout/context.h>
 
 /*
- * An allocator of inodes.  A window is an aligned range of inodes.  The new
- * directories of a group get their inodes from the window that the group
- * shares.  An own window is a window for the files of one directory.
+ * An allocator of inodes.  A window is an aligned range of inodes.  New
+ * directories of a group get their inodes from the group's shared window.  An
+ * own window is a window for the files of one directory.
  */
 struct e4l_place;
 
 /* Flags for e4l_place_new(). */
-/* each directory gets its own window at once, without Orlov's rule */
+/* give each directory its own window at once, and do not use Orlov's rule */
 #define E4L_PLACE_PACK		0x1
-/* do not read directories: they have no entries yet */
+/* do not read directories, because they have no entries yet */
 #define E4L_PLACE_NO_READ	0x2
-#define E4L_PLACE_NO_ZERO	0x4 /* the caller writes whole inode tables */
+/* do not zero inode tables, because the caller writes whole tables */
+#define E4L_PLACE_NO_ZERO	0x4
 
 /*
  * Creates an allocator for @e's filesystem, whose inode bitmap must be loaded.
@@ -64,8 +65,10 @@ errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
  * Finds @n consecutive free inodes that occupy as few blocks of the inode table
  * as @n inodes can.  Sets *@ret to the first inode.  If the number of files in
  * a directory is known in advance, use this function for the directory and its
- * files.  The free part of a partly used block is left for smaller windows that
- * are requested later.  Mark all @n inodes before the next call.
+ * files.  Mark all @n inodes before the next call.
+ *
+ * If the window skips free inodes at the end of a partly used block, later
+ * calls with a smaller @n use these inodes.
  *
  * Errors: as e4l_new_inode(), but EXT2_ET_INODE_ALLOC_FAIL only means that
  * there are not @n consecutive free inodes.
@@ -75,11 +78,12 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
 	uint64_t fsck_inodes;	/* additional inodes that e2fsck has to scan */
-	uint64_t grown;		/* own windows allocated for directories */
-	/* inodes in a window that was found from a directory's entries */
+	/* new windows allocated for the files of one directory */
+	uint64_t grown;
+	/* inodes in a window that was found from the entries of a directory */
 	uint64_t leaf_goals;
 	uint64_t fallbacks;	/* inodes found without a window */
-	uint64_t zeroed_blocks;	/* zeroed blocks of inode tables */
+	uint64_t zeroed_blocks;	/* blocks of inode tables that were zeroed */
 };
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats);

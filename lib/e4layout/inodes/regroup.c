@@ -113,7 +113,7 @@ static errcode_t scan(struct regroup *r)
 	return err ? err : e4l_numbers_finish(r->numbers);
 }
 
-/* ----------------------------------------------------------------- 4. apply */
+/* --------------------------------------------------------------- 4. apply */
 
 static void tell_progress(struct regroup *r, uint64_t more)
 {
@@ -121,7 +121,7 @@ static void tell_progress(struct regroup *r, uint64_t more)
 		e4l_run_wrote(r->run, more);
 }
 
-/* Counts the moves in committed transactions. */
+/* Counts the moves whose transactions are committed. */
 static void count_done(struct regroup *r, const struct e4l_renumber *ren)
 {
 	struct e4l_regroup_result *result = r->result;
@@ -209,7 +209,7 @@ static void free_all(struct regroup *r)
 	free(r->inos);
 }
 
-/* Reads everything that a plan needs. */
+/* Scans the filesystem and reads all directories, as the plan requires. */
 static errcode_t prepare(struct regroup *r)
 {
 	errcode_t err;

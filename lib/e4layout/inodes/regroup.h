@@ -9,17 +9,18 @@ struct e4l_regroup_result {
 	uint64_t dirs_planned, dirs_done;
 	uint64_t inodes_planned, inodes_done;
 	/*
-	 * Sums of the inode-table blocks that the selected directories need, as
-	 * struct e4l_dir_locality counts them: before the run, after the run
-	 * (with @dry, after the planned moves), and the fewest possible.
+	 * Numbers of inode-table blocks that the selected directories need, as
+	 * struct e4l_dir_locality counts blocks: before the run, after the run,
+	 * and at least.  With @dry, @blocks_after is the number after the
+	 * planned moves.
 	 */
 	uint64_t blocks_before, blocks_after, blocks_ideal;
 	uint64_t planned_blocks_after;
 	uint64_t transactions;
-	bool stopped;	/* stop() ended the run; a later run can continue */
+	bool stopped;	/* stop() has ended the run; another run can continue */
 	/*
-	 * number of calls of enough() until enough() returned true; 0: enough()
-	 * never returned true
+	 * number of calls of enough() up to the first call that returned true;
+	 * 0: no call returned true
 	 */
 	uint64_t ended_at;
 };
@@ -29,15 +30,15 @@ struct e4l_regroup_result {
  * in transactions of the filesystem's own journal, under the conditions of
  * e4l_repack().  Inodes get new numbers; names, contents, times, generations
  * and all other attributes stay unchanged.  Inodes that must keep their numbers
- * (numbers.h) are not moved.  The inodes of a directory are moved if at most as
- * many inodes move as the saved blocks can hold; no directory needs more blocks
- * afterwards.
+ * (numbers.h) are not moved.  A directory's inodes are moved only if at most as
+ * many inodes move as fit into the saved blocks.  Afterwards, no directory
+ * needs more blocks than before.
  *
- * If too few inodes are free, inodes of all directories are exchanged, which
- * needs at least one free inode.  An exchange also moves at most as many inodes
- * as the saved blocks can hold.  Files with several names are not exchanged.
- * If stop() ends an exchange, some directories may need more blocks until
- * another run continues.
+ * If too few inodes are free, directories exchange inodes, which needs at least
+ * one free inode.  An exchange also moves at most as many inodes as fit into
+ * the saved blocks.  Files with several names are not exchanged.  If stop()
+ * ends an exchange, some directories may need more blocks until another run
+ * continues.
  *
  * @end_at: to plan the moves of a simulated run again, ->ended_at of the
  * simulated run; otherwise 0.  @dry, @quiet and errors: as e4l_compact_dirs().

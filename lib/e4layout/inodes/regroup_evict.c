@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * regroup_evict: plans new numbers for all inodes above a limit; see regroup.c.
- * Directories come first, so that their files can follow them into the same
- * group.
+ * Moves of directories are planned before moves of files, so that files can
+ * follow their directories into another group.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,9 +16,10 @@
 struct eviction {
 	struct regroup *r;
 	ext2_ino_t limit;
-	ext2_ino_t next;		/* no inode below it is free */
-	size_t n_dirs;			/* moves of directories */
-	ext2fs_inode_bitmap left;	/* inodes above the limit, not planned */
+	ext2_ino_t next;		/* no inode before @next is free */
+	size_t n_dirs; /* number of planned moves of directories */
+	/* inodes above the limit that have no planned number */
+	ext2fs_inode_bitmap left;
 };
 
 errcode_t e4l_regroup_has_above(struct e4l *e, ext2_ino_t limit, bool *any)
@@ -44,8 +45,8 @@ static errcode_t must_stay(struct eviction *v, ext2_ino_t ino)
 }
 
 /*
- * Finds a free inode: the first one in the group of inode @near, or the first
- * one of all.
+ * Finds a free inode up to v->limit, and sets *@to to its number.  Tries the
+ * inodes of @near's group, from @near on, and then all inodes.
  */
 static errcode_t find_target(struct eviction *v, ext2_ino_t near,
 			     ext2_ino_t *to)
@@ -87,8 +88,9 @@ static errcode_t add_move(struct eviction *v, struct e4l_inode_move *move,
 }
 
 /*
- * Returns the planned number of directory @dir.  The moves of directories come
- * first, sorted by the present number.
+ * Returns the number that directory @dir has after the planned moves.  The
+ * moves of directories precede those of files, and are sorted by the old inode
+ * number.
  */
 static ext2_ino_t number_of(const struct eviction *v, uint32_t dir)
 {
@@ -149,7 +151,7 @@ static errcode_t plan_files(struct eviction *v, uint32_t dir)
 			.dir = dir, .lblk = r->m[i].lblk,
 		};
 
-		/* a name of a file that is already planned */
+		/* a file with several names is planned only once */
 		if (!ext2fs_test_inode_bitmap2(v->left, move.from))
 			continue;
 		err = add_move(v, &move, near);
@@ -157,7 +159,7 @@ static errcode_t plan_files(struct eviction *v, uint32_t dir)
 	return err;
 }
 
-/* Lists the inodes above the limit. */
+/* Marks all used inodes above the limit in v->left. */
 static errcode_t begin(struct eviction *v)
 {
 	ext2_filsys fs = v->r->e->fs;
@@ -172,7 +174,10 @@ static errcode_t begin(struct eviction *v)
 	return err;
 }
 
-/* Fails if an inode above the limit has no name in any directory. */
+/*
+ * Checks that all inodes above the limit have a planned number.  An inode that
+ * no directory refers to cannot get a new number.
+ */
 static errcode_t check_left(struct eviction *v)
 {
 	ext2_ino_t last = v->r->e->fs->super->s_inodes_count, ino;
@@ -186,8 +191,9 @@ static errcode_t check_left(struct eviction *v)
 /* ------------------------------------------------------------- inode tables */
 
 /*
- * Zeroes the inodes from index @used to before @end of a table, up to the end of
- * a block.  No descriptor counts these inodes as used.
+ * Zeroes inodes of @group's inode table: from index @used on, up to the end of
+ * the block that contains index @end - 1.  According to the group descriptor,
+ * these inodes are not in use.
  */
 static errcode_t zero_table(struct regroup *r, dgrp_t group, uint32_t used,
 			    uint32_t end, char *buf)
@@ -210,7 +216,10 @@ static errcode_t zero_table(struct regroup *r, dgrp_t group, uint32_t used,
 				    group, table + blk) : 0;
 }
 
-/* Returns the number of inodes that the table of @group has in use. */
+/*
+ * Returns the number of inodes at the start of @group's inode table that may be
+ * in use.  The inode table beyond may contain garbage.
+ */
 static uint32_t table_used(ext2_filsys fs, dgrp_t group)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
@@ -245,7 +254,10 @@ errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j)
 	for (group = 0; group < fs->group_desc_count && !err; group++) {
 		if (table_used(fs, group) >= end[group])
 			continue;
-		/* a kernel that has mounted an image may use the table */
+		/*
+		 * a kernel that has mounted the image meanwhile may use the
+		 * inode table
+		 */
 		err = e4l_journal_check(j);
 		if (!err)
 			err = zero_table(r, group, table_used(fs, group),

@@ -39,27 +39,33 @@
 			 sizeof(struct e4l_trail_move) + 52)
 
 /*
- * A run may be stopped after a group of moves.  A group has at least
- * GROUP_MOVES moves.  After LONG_GROUP moves, a group ends even if a directory
- * has more blocks than before the exchange.
+ * Moves are planned in groups, and a run may be stopped after each group.  A
+ * group has at least GROUP_MOVES moves.  After LONG_GROUP moves, a group ends
+ * even if a directory has more blocks than before the exchange.
  */
 #define GROUP_MOVES	64
 #define LONG_GROUP	16384
 
-/* @lblk of a directory's own inode */
+/* value of @lblk for the inode of the directory itself */
 #define SELF		UINT32_MAX
 
 static const char several[] = "counting the names of an inode";
 
 struct member_at {
-	/* index in x->nr; before list_blocks(), the block's number */
+	/*
+	 * index in x->nr; until list_blocks() has run, number of the
+	 * inode-table block
+	 */
 	uint32_t block;
 	uint32_t dir : 31, fixed : 1;
 	ext2_ino_t ino;			/* inode number before all moves */
-	uint32_t lblk;			/* block of the entry, or SELF */
+	uint32_t lblk; /* directory block of the entry, or SELF */
 };
 
-/* A move of a member between two cells; @member, @from and @to are indexes. */
+/*
+ * A move of an inode: an index in x->m, and the indexes in x->q.cells of the
+ * old and new cell.
+ */
 struct flow {
 	uint32_t member, from, to;
 };
@@ -69,27 +75,26 @@ struct e4l_exchange {
 	struct member_at *m;
 	size_t n_m, most;
 	struct e4l_quotas q;
-	uint32_t *nr; /* inode-table block of each block index */
+	uint32_t *nr; /* inode-table block numbers, by block index */
 	uint16_t *room, *vacant;
 	struct flow *flows;
 	size_t n_flows;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
-	/* state after the moves added so far */
 	/*
 	 * for each directory: number of blocks before the exchange (@had), and
-	 * after the moves added so far (@has)
+	 * after the planned moves (@has)
 	 */
 	uint32_t *had, *has;
 	/*
-	 * numbers of directories with more and fewer blocks than before the
-	 * exchange
+	 * number of directories with more blocks than before the exchange
+	 * (@worse), and with fewer blocks (@better)
 	 */
 	uint32_t worse, better;
-	int64_t saved;	/* number of blocks that the added moves save */
-	ext2_ino_t left; /* inode number that the last move freed */
+	int64_t saved;	/* number of blocks that the planned moves save */
+	ext2_ino_t left; /* inode number that the last planned move freed */
 	ext2_ino_t place; /* temporary inode number for E4L_TRAIL_AWAY */
-	bool away; /* an inode has the number @place */
+	bool away; /* an inode temporarily has the number @place */
 };
 
 /* --------------------------------------------------------------- 1. members */
@@ -138,8 +143,8 @@ static errcode_t learn_dir(struct e4l_exchange *x, uint32_t dir)
 }
 
 /*
- * Sorts by block and directory.  Within a directory, fixed members come first,
- * then the directory's own inode.
+ * Sorts by inode-table block, then by directory.  Within a directory, inodes
+ * that must not move come first, then the directory's own inode.
  */
 static int by_place(const void *va, const void *vb)
 {
@@ -162,9 +167,9 @@ static bool lacks_room(const struct regroup *r, uint32_t dir)
 }
 
 /*
- * Drops the members of @dir, and skips @dir and all later directories.  Call
- * this function if the memory limit is reached while the members of @dir are
- * listed.
+ * Removes the inodes of directory @dir from x->m, and records that @dir and all
+ * later directories are skipped.  Call this function if the memory limit is
+ * reached while the inodes of @dir are listed.
  */
 static void drop_rest(struct e4l_exchange *x, uint32_t dir)
 {
@@ -193,8 +198,8 @@ static errcode_t learn_all(struct e4l_exchange *x)
 /* ---------------------------------------------------------------- 2. quotas */
 
 /*
- * Lists the blocks that have members, and replaces the block numbers of members
- * by indexes of this list.
+ * Lists in x->nr the inode-table blocks that hold inodes of x->m.  In x->m,
+ * replaces the block numbers by indexes of x->nr.
  */
 static errcode_t list_blocks(struct e4l_exchange *x)
 {
@@ -263,9 +268,13 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 
 /* ---------------------------------------------------------- 3. maximum flow */
 
-/* Cells whose quota exceeds their count, by directory. */
+/* Cells that should get more inodes than they have, sorted by directory. */
 struct wanting {
-	uint32_t *first; /* per directory: index in @cell of its next entry */
+	/*
+	 * first[dir]: index in @cell of the first cell of directory dir that is
+	 * not used up
+	 */
+	uint32_t *first;
 	uint32_t *cell;
 };
 
@@ -275,8 +284,8 @@ static uint32_t lacks(const struct e4l_cell *cell)
 }
 
 /*
- * Fills @w: lists each cell once for each inode that the cell lacks, that is,
- * quota - count times.
+ * Fills @w: lists each cell (quota - count) times, once for each inode that the
+ * cell should get.
  */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
@@ -307,8 +316,8 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 }
 
 /*
- * If a cell has more members than its quota, plans moves of the last members of
- * the cell to cells that lack members.
+ * If the block of @cell should hold fewer inodes of the directory than it has,
+ * plans moves of the surplus inodes to other blocks of the directory.
  */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)
@@ -330,7 +339,7 @@ static errcode_t make_flows(struct e4l_exchange *x)
 	uint32_t cell = 0;
 	size_t i;
 
-	/* cells with members are in the same order as their members */
+	/* the inodes in x->m and the caller's cells are in the same order */
 	for (i = 0; i < x->n_m && !err; i++)
 		if (i + 1 == x->n_m || x->m[i].block != x->m[i + 1].block ||
 		    x->m[i].dir != x->m[i + 1].dir)
@@ -379,8 +388,8 @@ static errcode_t count_blocks(struct e4l_exchange *x)
 }
 
 /*
- * Returns the number of blocks that the quotas save for the selected
- * directories.
+ * Returns by how many inode-table blocks the selected directories need fewer
+ * blocks if each cell has as many inodes as its quota.
  */
 static uint64_t count_saved(const struct e4l_exchange *x)
 {
@@ -403,7 +412,7 @@ static void count_dir(struct e4l_exchange *x, uint32_t dir, int sign)
 	x->better += sign * (counts && x->has[dir] < x->had[dir]);
 }
 
-/* Changes a directory's number of blocks by @more, 1 or -1. */
+/* Adds @more, which is 1 or -1, to the number of blocks of directory @dir. */
 static void change_blocks(struct e4l_exchange *x, uint32_t dir, int more)
 {
 	count_dir(x, dir, -1);
@@ -434,9 +443,9 @@ static ext2_ino_t free_in(const struct e4l_exchange *x, uint32_t nr)
 }
 
 /*
- * Returns a free inode number for temporary use, in any block.  If no inode is
- * free, returns 0.  A cycle of moves does not change the number of free inodes,
- * so a free number for every cycle remains.
+ * Returns a free inode number, in any block, for temporary use.  If no inode is
+ * free, returns 0.  Each cycle of moves leaves as many free inodes as before,
+ * so one free inode is enough for all cycles.
  */
 static ext2_ino_t find_place(struct e4l_exchange *x)
 {
@@ -473,8 +482,8 @@ static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
 }
 
 /*
- * Returns the inode number to which a step moves an inode.  If no inode number
- * is free, returns 0.
+ * Returns the inode number to which a step of @kind moves an inode.  If no
+ * inode number is free, returns 0.
  */
 static ext2_ino_t place_for(struct e4l_exchange *x, enum e4l_trail_kind kind,
 			    uint32_t block)
@@ -502,8 +511,8 @@ static errcode_t add_step(struct e4l_exchange *x,
 }
 
 /*
- * Whether the current group of moves ends here.  A run may be stopped between
- * groups.
+ * Returns whether the current group of moves ends here.  A run may be stopped
+ * between groups.
  */
 static bool ends_group(const struct e4l_exchange *x, const struct group *last)
 {
@@ -545,7 +554,9 @@ static errcode_t add_moves(struct e4l_exchange *x)
 	return err;
 }
 
-/* Records the new number of blocks of each changed directory in r->fates. */
+/*
+ * Records in r->fates how many blocks each directory uses after the exchange.
+ */
 static void tell_fates(struct e4l_exchange *x)
 {
 	struct fate *fate = x->r->fates;
@@ -572,8 +583,8 @@ static errcode_t make_plan(struct e4l_exchange *x)
 	if (!err)
 		err = make_trails(x);
 	/*
-	 * as in try_dir(), at most as many inodes may move as the saved blocks
-	 * can hold
+	 * as in try_dir(), at most as many inodes may move as fit into the
+	 * saved blocks
 	 */
 	if (err || !x->n_steps ||
 	    x->n_steps > count_saved(x) * x->r->per_block)
@@ -599,7 +610,10 @@ static void free_all(struct e4l_exchange *x)
 	free(x->has);
 }
 
-/* Records that no exchange is possible, because no inode is free. */
+/*
+ * Records for all directories that an exchange is impossible, because no inode
+ * is free.
+ */
 static void tell_nowhere(struct regroup *r)
 {
 	uint32_t i;

@@ -13,12 +13,12 @@
 
 #define MAX_ROUNDS	8
 /*
- * Limits for reading other directories with hard links to the files of a
- * directory: MAX_OTHERS directories, and MAX_OTHERS blocks per block of the
- * directory.
+ * Limits for reading other directories that contain names of a directory's
+ * files: MAX_OTHERS other directories, and MAX_OTHERS of their blocks for each
+ * block of the directory.
  */
 #define MAX_OTHERS	64
-/* free_beside() does not distinguish runs of MANY or more free inodes */
+/* free_beside() counts at most this number of consecutive free inodes */
 #define MANY		256
 
 /* ---------------------------------------------------- planned inode numbers */
@@ -67,7 +67,10 @@ static void set_number(struct regroup *r, ext2_ino_t from, ext2_ino_t to)
 	r->n_renamed++;
 }
 
-/* Reverts the last call of set_number(), which must have set @from. */
+/*
+ * Undoes the last call of set_number(), which must have set the number of
+ * @from.
+ */
 static void unset_number(struct regroup *r, ext2_ino_t from)
 {
 	*renamed_slot(r, from) = (struct renamed) { 0 };
@@ -121,14 +124,15 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
 			    &hash, NULL))
 		hash = 0;
-	/* hash 0 is reserved for the directory's own inode */
+	/* 1 is set, because hash 0 is reserved for the directory's own inode */
 	return add_member(r, entry->ino, hash | 1, lblk);
 }
 
 /*
- * Returns the reason why directory @nr must keep its inode number.  A new
- * number must fit in one transaction: the transaction changes all blocks of the
- * directory, and the ".." entries of its subdirectories.
+ * Returns the reason why directory @nr must keep its inode number, or
+ * E4L_SKIP_NONE.  A directory can get a new number only if all changed blocks
+ * fit in one transaction: the blocks of the directory, and the blocks with the
+ * ".." entries of its subdirectories.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
@@ -144,8 +148,9 @@ enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 }
 
 /*
- * Lists the members of the directory: its own inode and the files in it.  A
- * file with several names in the directory is listed once.
+ * Lists the inodes that should be close to each other: the inode of the current
+ * directory, and the files in the directory.  A file with several names in the
+ * directory is listed once.
  */
 static errcode_t learn_members(struct regroup *r)
 {
@@ -167,8 +172,8 @@ static errcode_t learn_members(struct regroup *r)
 }
 
 /*
- * Sets @why of each member: the reason why the inode must not move, or
- * E4L_SKIP_NONE.
+ * For each listed inode, sets @why to the reason why the inode must not move,
+ * or to E4L_SKIP_NONE.
  */
 static void judge_members(struct regroup *r, bool no_links)
 {
@@ -202,7 +207,7 @@ uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr)
 	return n;
 }
 
-/* Lists the inode-table blocks that contain members. */
+/* Lists the inode-table blocks that contain inodes of the current directory. */
 static errcode_t learn_blocks(struct regroup *r)
 {
 	const struct member *m;
@@ -233,8 +238,9 @@ static uint32_t room_in(const struct tblock *b)
 }
 
 /*
- * Whether a block is worth keeping: it has no inodes of other directories and,
- * except in thrifty mode, is at least half full of the directory's inodes.
+ * Returns whether the current directory should keep its inodes in block @b: no
+ * other directory has inodes in the block, and at least half of the block holds
+ * inodes of the directory.  In thrifty mode, fewer inodes suffice.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -245,10 +251,10 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 }
 
 /*
- * Sorts blocks: first blocks with fixed members, and then blocks that satisfy
- * is_good().  In each class, blocks with more space for members (members and
- * free inodes) come first.  Of blocks with equal space, the block with more
- * members comes first.
+ * Sorts the blocks that hold inodes of the current directory, best blocks
+ * first.  Blocks with inodes that must not move come first, then blocks that
+ * satisfy is_good().  Within these classes, blocks that can hold more inodes of
+ * the directory come first, and then blocks that already hold more.
  */
 static int by_worth(const void *va, const void *vb)
 {
@@ -278,8 +284,8 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Returns the length of the run of free inodes that contains @ino.  If the
- * length is MANY or more, returns UINT32_MAX.
+ * Returns the number of consecutive free inodes around inode @ino, including
+ * @ino.  If the number is MANY or more, returns UINT32_MAX.
  */
 static uint32_t free_beside(const struct regroup *r, ext2_ino_t ino)
 {
@@ -302,8 +308,8 @@ static void widen(uint32_t *narrow, uint32_t run)
 }
 
 /*
- * Marks @ino as free.  If longer windows may exist now, raises r->narrow and
- * r->narrowest.
+ * Marks inode @ino as free.  If longer ranges of free inodes may exist now,
+ * raises r->narrow and r->narrowest.
  */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
@@ -318,8 +324,9 @@ static void free_number(struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Decides that the directory keeps a block.  The block's free inodes become
- * targets.  Subtracts the inodes that the block can hold from *@left.
+ * Keeps the directory's inodes in block @b.  Reserves the free inodes of the
+ * block for inodes from other blocks.  Subtracts the number of inodes for which
+ * the block has space from *@left.
  */
 static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 {
@@ -354,9 +361,9 @@ static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 }
 
 /*
- * Searches all groups, from the directory's group on, for a window of @n
- * inodes.  In each group, windows that Linux reads with the fewest requests
- * come first.  If there is no window, returns 0.
+ * Searches all groups, beginning with the directory's group, for @n consecutive
+ * free inodes.  Within a group, prefers inodes that Linux reads with the fewest
+ * requests.  If there are no @n consecutive free inodes, returns 0.
  */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
@@ -377,9 +384,10 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * In thrifty mode, returns the block with the most members among the blocks
- * from index @first on that can hold @n inodes.  If there is no such block, or
- * without thrifty mode, returns NULL.
+ * In thrifty mode, finds a block for the last @n inodes.  Of the blocks from
+ * index @first on that are not kept and have space for @n inodes of the
+ * directory, returns the block with the most inodes of the directory.  Without
+ * such a block, or without thrifty mode, returns NULL.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -395,8 +403,8 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 }
 
 /*
- * Returns the first block, from index @first on, that is not kept.  If all
- * blocks are kept, returns NULL.
+ * Returns the first block, from index @first on, that @keep does not mark.  If
+ * @keep marks all blocks, returns NULL.
  */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {
@@ -425,9 +433,9 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 }
 
 /*
- * Reserves targets for @left more inodes, in windows if possible; otherwise in
- * the directory's blocks from index @first on.  If too few inodes are free,
- * sets *@enough to false.
+ * Reserves free inodes for @left inodes of the current directory, in windows of
+ * free inodes if possible.  If no window is free, keeps blocks of the directory
+ * from index @first on.  If too few inodes are free, sets *@enough to false.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
@@ -459,9 +467,9 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * Returns the number of the directory's blocks, from index @first on, that are
- * needed to hold @left inodes.  If all these blocks together are too small,
- * returns SIZE_MAX.
+ * Returns how many of the directory's blocks, from index @first on, are needed
+ * to hold @left inodes.  If all these blocks together are too small, returns
+ * SIZE_MAX.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
@@ -473,8 +481,9 @@ static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 }
 
 /*
- * Chooses the blocks to keep, and reserves targets for the members in other
- * blocks.  If too few inodes are free, sets *@enough to false.
+ * Chooses the blocks in which the directory's inodes stay, and reserves free
+ * inodes for the directory's other inodes.  If too few inodes are free, sets
+ * *@enough to false.
  */
 static errcode_t choose(struct regroup *r, bool *enough)
 {
@@ -533,8 +542,9 @@ static bool is_kept(const struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Assigns targets to the members that move, and frees unused targets.  Sets
- * *@moving to the number of members that move.
+ * Gives the inodes that move their new numbers from r->targets, and frees the
+ * numbers in r->targets that are not needed.  Sets *@moving to the number of
+ * inodes that move.
  */
 static errcode_t assign(struct regroup *r, size_t *moving)
 {
@@ -565,7 +575,7 @@ static bool moves(const struct member *m)
 	return !m->why && m->to != m->ino;
 }
 
-/* Undoes assign(), and frees all targets. */
+/* Undoes assign(), and frees all inode numbers in r->targets. */
 static void take_back(struct regroup *r)
 {
 	struct member *m;
@@ -609,8 +619,9 @@ struct other {
 };
 
 /*
- * Lists the other directories that contain names of moving files.  If these
- * directories exceed the limits of MAX_OTHERS, returns false.
+ * Lists in @v the other directories that contain names of the files that move,
+ * and sets *@n to their number.  If the limits of MAX_OTHERS are exceeded,
+ * returns false.
  */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {
@@ -641,9 +652,10 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 }
 
 /*
- * Sets *@fair to whether every other directory needs no more blocks after the
- * moves.  If too many blocks would have to be read, sets *@fair to false.  If
- * *@fair is true, *@saved is the number of blocks that other directories save.
+ * Checks how the moves affect other directories that contain names of the moved
+ * files.  Sets *@fair to true if none of these directories needs more blocks
+ * after the moves.  *@saved is then the number of blocks that these directories
+ * save.  If too many blocks would have to be read, sets *@fair to false.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
@@ -696,7 +708,7 @@ struct group e4l_regroup_last_group(const struct regroup *r)
 			     (struct group) { .end = 0 };
 }
 
-/* Adds the moves of the current directory to the plan as a group. */
+/* Adds the moves of the current directory's inodes to the plan, as a group. */
 static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 {
 	struct group last;
@@ -721,7 +733,10 @@ static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 	return 0;
 }
 
-/* Returns the reason why moves would not save blocks of the directory. */
+/*
+ * Returns the reason why moves would not reduce the directory's number of
+ * blocks.
+ */
 static enum e4l_skip why_nothing(const struct regroup *r)
 {
 	const struct member *m;
@@ -733,8 +748,8 @@ static enum e4l_skip why_nothing(const struct regroup *r)
 }
 
 /*
- * Plans the moves of the current directory.  If moves were added to the plan,
- * sets *@why to E4L_SKIP_NONE; otherwise, to the reason.
+ * Plans the moves of the current directory's inodes.  If moves were added to
+ * the plan, sets *@why to E4L_SKIP_NONE; otherwise, sets *@why to the reason.
  */
 static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
@@ -767,8 +782,9 @@ static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 }
 
 /*
- * Plans moves to windows of free inodes.  If these moves are not possible or
- * not worthwhile, plans moves to free inodes in the directory's own blocks.
+ * Plans moves of inodes to windows of free inodes.  If these moves are
+ * impossible or not worthwhile, plans moves to free inodes in blocks that
+ * already hold inodes of the directory.
  */
 static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
@@ -801,7 +817,7 @@ static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 
 /* ------------------------------------------------------------------ 3. plan */
 
-/* Whether enough() has ended the planning. */
+/* Returns whether the callback enough() has ended the planning. */
 static bool is_over(struct regroup *r)
 {
 	if (!r->over && r->n_groups && ++r->asked)
@@ -844,8 +860,8 @@ static errcode_t plan_round(struct regroup *r)
 }
 
 /*
- * Marks inodes after the zeroed part of an inode table as in use, so that no
- * inode moves there.
+ * Marks all inodes after the zeroed part of each inode table as in use, so that
+ * no inode moves there.
  */
 static void keep_off_tables(struct regroup *r)
 {
@@ -890,7 +906,7 @@ errcode_t e4l_regroup_start_plan(struct regroup *r)
 	return 0;
 }
 
-/* Reports the directories that are skipped, with the reason. */
+/* Reports each directory that is skipped, with the reason. */
 static void tell_skipped(struct regroup *r)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regroup_work: types and functions that the parts of regroup share. */
+/* regroup_work: types and functions that the files regroup*.c share. */
 #ifndef E4L_REGROUP_WORK_H
 #define E4L_REGROUP_WORK_H
 
@@ -10,46 +10,53 @@
 #include "numbers.h"
 #include "renumber.h"
 
-/* State of a directory in the plan. */
+/* What the plan says about a directory. */
 struct fate {
-	/* inode-table blocks: as planned so far, and fewest possible */
+	/*
+	 * number of inode-table blocks: after the moves planned so far
+	 * (@blocks), and at least (@ideal)
+	 */
 	uint32_t blocks, ideal;
 	enum e4l_skip why;	/* reason to skip the directory */
 	bool wanted, planned;
 };
 
 struct renamed {
-	ext2_ino_t from, to;	/* @from is 0 in an empty slot */
+	ext2_ino_t from, to; /* hash table slots; @from is 0 in an empty slot */
 };
 
 /*
- * A group of moves.  A run may be stopped after a group.  @saved and @dirs
- * include all earlier groups.
+ * A group of moves in the plan.  A run may be stopped after a group.  @saved
+ * and @dirs are sums over this group and all earlier groups.
  */
 struct group {
 	size_t end;		/* index after the last move */
-	int64_t saved;		/* saved blocks */
-	uint64_t dirs;		/* directories that need fewer blocks */
+	int64_t saved;		/* number of inode-table blocks saved */
+	uint64_t dirs; /* number of directories that need fewer blocks */
 };
 
 struct e4l_exchange;
 
-/* An inode that is to be close to the other inodes of the directory. */
+/* An inode that should be close to the other inodes of its directory. */
 struct member {
 	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
-	uint32_t hash, nth;	/* order in the directory */
+	uint32_t hash, nth;	/* order of the entries in the directory */
 	uint32_t lblk;
 	enum e4l_skip why;	/* reason not to move the inode */
 	ext2_ino_t to;
 };
 
-/* A block of the inode tables that contains members. */
+/* A block of the inode tables that contains inodes of the current directory. */
 struct tblock {
 	uint32_t nr;		/* number of the block */
-	/* numbers of members that may move, fixed members and free inodes */
+	/*
+	 * numbers of inodes in the block: inodes of the directory (@own), those
+	 * of them that must not move (@fixed), and free inodes (@free)
+	 */
 	uint32_t own, fixed, free;
 	bool good;		/* see is_good() */
-	bool keep;		/* members in the block stay in the block */
+	/* inodes of the directory that are in this block do not move */
+	bool keep;
 };
 
 struct regroup {
@@ -59,42 +66,47 @@ struct regroup {
 	struct e4l_regroup_result *result;
 	struct e4l_numbers *numbers;
 	struct e4l_name_graph g;
-	struct fate *fates;		/* parallel to g.dirs */
+	struct fate *fates; /* per directory, in the order of g.dirs */
 	ext2_ino_t lost_found;
 	uint32_t per_block;
-	uint64_t room;	/* capacity of a transaction in blocks */
+	uint64_t room;	/* number of blocks that a transaction can change */
 	uint64_t tree_blocks;		/* tree blocks of the current inode */
 	ext2_ino_t *linked;		/* files with several names */
 	size_t n_linked;
-	bool names_cut;	/* some names are missing because of the memory limit */
-	char *buf;			/* READ_BYTES long */
+	/* some names are missing, because the memory limit was reached */
+	bool names_cut;
+	char *buf;			/* buffer of READ_BYTES bytes */
 	struct ext2_inode_large *inode;
-	/* the plan */
 	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
 	/*
-	 * narrow[i][group]: the group has no windows of this length or longer.
-	 * narrow[0] refers to all windows; narrow[1] refers to windows that
-	 * Linux reads with the fewest requests.
+	 * narrow[i][group]: the group has no window (range of free inodes) of
+	 * this length or longer.  narrow[0] is for all windows; narrow[1] is
+	 * for windows that Linux reads with the fewest requests.
 	 */
 	uint32_t *narrow[2];
-	uint32_t narrowest; /* no group has windows of this length or longer */
+	uint32_t narrowest; /* no group has a window of this length or longer */
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
 	size_t n_moves;
 	struct group *groups;
 	size_t n_groups;
-	bool over;			/* enough() returned true */
+	bool over; /* the callback enough() has returned true */
 	/*
-	 * @asked: number of enough() calls so far; @end_at: the call after
-	 * which planning ends, see e4l_regroup_inodes()
+	 * @asked: number of calls of enough() so far; @end_at: number of the
+	 * call after which the planning ends, see e4l_regroup_inodes()
 	 */
 	uint64_t asked, end_at;
 	ext2_ino_t evict_limit;	/* e4l_regroup_evict(): the highest number */
-	struct e4l_exchange *exchange;	/* the exchange that is being planned */
-	/* the current directory */
+	/* the exchange of inodes that is being planned */
+	struct e4l_exchange *exchange;
+	/* the members below describe the directory that is being planned */
 	uint32_t dir;
-	bool thrifty; /* prefer inodes in the directory's blocks */
+	/*
+	 * prefer free inodes in blocks that already hold inodes of the
+	 * directory
+	 */
+	bool thrifty;
 	struct member *m;
 	size_t n_m;
 	struct tblock *tb;
@@ -117,8 +129,8 @@ static inline bool should_stop(const struct regroup *r)
 }
 
 /*
- * Returns the memory limit in bytes.  The plan may use one half of the limit,
- * and names of hard links the other half.
+ * Returns the memory limit in bytes.  The plan may use one half of the memory,
+ * and the names of files with hard links may use the other half.
  */
 static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 {
@@ -139,19 +151,19 @@ static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
 typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
 			      const struct e4l_dirent *entry, uint32_t lblk);
 
-/* Calls @fn for each entry except "." and "..". */
+/* Calls @fn for each entry of directory @dir except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn);
 /*
- * Returns the index of directory @ino.  If @ino is not a directory, returns
- * E4L_NO_DIR.
+ * Returns the index of directory @ino in r->g.dirs.  If inode @ino is not a
+ * directory, returns E4L_NO_DIR.
  */
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino);
-/* Whether a file has several names. */
+/* Returns whether file @ino has several names. */
 bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
-/* Whether the user has selected inode @ino and has not excluded it. */
+/* Returns whether the user has selected inode @ino and has not excluded it. */
 bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino);
-/* Appends @ino to r->inos. */
+/* Appends inode number @ino to r->inos. */
 errcode_t e4l_regroup_add_ino(struct regroup *r, ext2_ino_t ino);
 /*
  * Reads all directories.  If stop() returns true, returns E4L_ET_INTERRUPTED.
@@ -160,13 +172,15 @@ errcode_t e4l_regroup_learn_names(struct regroup *r);
 
 /* -------------------------------------------------------- regroup_plan.c */
 
-/* Bytes of memory per move: the move, and up to four slots of @renamed. */
+/*
+ * Bytes of memory per planned move: the move, and up to four slots of @renamed.
+ */
 #define E4L_MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
 			 4 * sizeof(struct renamed))
 
 /*
- * Plans the moves, in groups, and reports the skipped directories.  Errors: as
- * e4l_regroup_learn_names().
+ * Plans the moves of inodes, in groups, and reports the skipped directories.
+ * Errors: as e4l_regroup_learn_names().
  */
 errcode_t e4l_regroup_plan(struct regroup *r);
 /* Returns the number that inode @ino has after the planned moves. */
@@ -181,11 +195,14 @@ uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
  * may move, returns E4L_SKIP_NONE.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
-/* Whether a directory could need fewer blocks if more inodes were free. */
+/*
+ * Returns whether directory @dir could need fewer blocks if more inodes were
+ * free.
+ */
 bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
 /*
- * Returns the last group of the plan, with the totals of all groups.  If there
- * is no group, all members are 0.
+ * Returns the last group of the plan.  If the plan has no group, all members of
+ * the result are 0.
  */
 struct group e4l_regroup_last_group(const struct regroup *r);
 
@@ -199,8 +216,8 @@ errcode_t e4l_regroup_has_above(struct e4l *e, ext2_ino_t limit, bool *any);
 /* Plans the moves of all inodes above @limit.  Errors: as e4l_evict_inodes(). */
 errcode_t e4l_regroup_evict(struct regroup *r, ext2_ino_t limit);
 /*
- * Zeroes the parts of the inode tables that receive inodes for the first time,
- * in the session @j.
+ * Before inodes move into a part of an inode table that was never used, zeroes
+ * the part, in the session @j.
  */
 errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j);
 
@@ -208,8 +225,8 @@ errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j);
 
 /*
  * If directories lack free inodes, plans exchanges of inodes that save blocks.
- * e4l_regroup_plan() calls this function after all other moves are planned.
- * Errors: as e4l_regroup_learn_names().
+ * Call this function after all other moves are planned.  Errors: as
+ * e4l_regroup_learn_names().
  */
 errcode_t e4l_regroup_exchange(struct regroup *r);
 

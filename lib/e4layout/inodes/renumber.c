@@ -35,10 +35,10 @@ struct e4l_renumber {
 	struct e4l_name_graph *g;
 	struct e4l_txn *txn;
 	uint64_t added, done, transactions;
-	/* the current move */
+	/* members for the current move */
 	const struct e4l_inode_move *move;
 	struct ext2_inode_large *inode;
-	/* buffer for the inode of an inline directory */
+	/* buffer for another inode: that of a directory with inline data */
 	struct ext2_inode_large *other;
 	blk64_t *tree;			/* blocks of @inode's extent tree */
 	size_t n_tree;
@@ -99,8 +99,8 @@ static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 }
 
 /*
- * Replaces the old inode number by the new number in the entries of @w, and
- * adds the number of replaced entries to *@found.
+ * Replaces the old inode number by the new number in the directory entries of
+ * @w, and adds the number of replaced entries to *@found.
  */
 static errcode_t rename_entries(struct e4l_renumber *r, struct e4l_dir_walk *w,
 				uint32_t *found)
@@ -145,8 +145,8 @@ static errcode_t rename_inline(struct e4l_renumber *r,
 }
 
 /*
- * Adds a directory block to the transaction, and sets *@data to the content to
- * be changed.  If the block's checksum is wrong, fails.
+ * Adds block @lblk of a directory to the transaction, and sets *@data to the
+ * content, which the caller changes.  If the block's checksum is wrong, fails.
  */
 static errcode_t edit_dir_block(struct e4l_renumber *r,
 				const struct e4l_dir_map *map, uint64_t lblk,
@@ -210,8 +210,9 @@ static errcode_t rename_file(struct e4l_renumber *r)
 /* ----------------------------------------------------------- 2. directories */
 
 /*
- * Replaces the old inode number by the new number in a directory's first block:
- * in ".." if @parent is true, otherwise in ".".
+ * Replaces the old inode number by the new number in @block, the first block of
+ * a directory.  If @parent is true, changes the entry ".."; otherwise, changes
+ * the entry ".".
  */
 static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 {
@@ -231,7 +232,9 @@ static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 	return 0;
 }
 
-/* Changes ".." of a subdirectory of the renumbered directory. */
+/*
+ * Changes the entry ".." of a subdirectory of the directory that is renumbered.
+ */
 static errcode_t change_child(struct e4l_renumber *r,
 			      const struct e4l_dir_map *map)
 {
@@ -256,7 +259,8 @@ static errcode_t change_child(struct e4l_renumber *r,
 }
 
 /*
- * Updates "." of a directory, and the checksums of the directory's own blocks.
+ * Changes the entry "." of a directory that is renumbered, and the checksums of
+ * all blocks of the directory.
  */
 static errcode_t change_blocks(struct e4l_renumber *r, struct e4l_dir_map *map)
 {
@@ -298,7 +302,7 @@ static errcode_t rename_dir(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------ 3. tree */
 
-/* Commits the transaction and begins another one. */
+/* Commits the transaction and begins another transaction. */
 static errcode_t begin_next(struct e4l_renumber *r)
 {
 	errcode_t err = e4l_renumber_commit(r);
@@ -320,7 +324,9 @@ static errcode_t note_tree(const struct e4l_piece *p, void *priv)
 	return err;
 }
 
-/* Whether the inode has extent tree blocks with checksums. */
+/*
+ * Returns whether the inode has extent tree blocks, which need new checksums.
+ */
 static bool has_tree(const struct e4l_renumber *r)
 {
 	const struct ext2_inode_large *inode = r->inode;
@@ -332,9 +338,9 @@ static bool has_tree(const struct e4l_renumber *r)
 }
 
 /*
- * Finds the blocks of the inode's extent tree on the device.  If this run has
- * already moved the inode, commits the transaction first: until the commit, the
- * device has the inode only under its previous number.
+ * Reads which blocks the inode's extent tree has, from the device.  If this run
+ * has already moved the inode, commits the transaction first: until the commit,
+ * the device has the inode only under its previous number.
  */
 static errcode_t find_tree(struct e4l_renumber *r)
 {
@@ -378,8 +384,9 @@ static errcode_t change_tree(struct e4l_renumber *r)
 /* ------------------------------------------------------------------ 4. move */
 
 /*
- * Reads the inode.  If the running transaction does not have enough space for
- * the move, commits it and begins another one.
+ * Reads the inode that is to be moved.  If the running transaction does not
+ * have enough space for the move, commits the transaction and begins another
+ * one.
  */
 static errcode_t prepare(struct e4l_renumber *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * renumber: moves inodes to new numbers; many moves share one transaction.  A
+ * renumber: moves inodes to new numbers.  Many moves share one transaction.  A
  * move also changes all references to the inode, and all checksums that depend
- * on its number.  No other code changes an inode's number.
+ * on the inode number.  No other code changes inode numbers.
  */
 #ifndef E4L_RENUMBER_H
 #define E4L_RENUMBER_H
@@ -14,21 +14,22 @@
 
 struct e4l_named_dir {
 	struct e4l_dir_map map;		/* must be first: see e4l_u32_cmp() */
-	uint32_t parent;		/* index in @dirs, or E4L_NO_DIR */
-	uint32_t parent_lblk; /* block of the parent that has the entry */
+	uint32_t parent; /* index of the parent in @dirs, or E4L_NO_DIR */
+	/* block of the parent directory that has the entry */
+	uint32_t parent_lblk;
 };
 
 /* One of the names of a file that has several names. */
 struct e4l_name {
 	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
-	uint32_t dir;			/* index of the directory */
-	uint32_t lblk;			/* block of the entry; 0 if inline */
+	uint32_t dir;			/* index of the directory in @dirs */
+	uint32_t lblk; /* directory block that has the entry; 0 if inline */
 };
 
 /*
- * All directories, and all names of files with several names; both lists are
- * sorted by inode number.  @children has the indexes of all directories, sorted
- * by parent.
+ * All directories, and all names of files with several names.  The arrays @dirs
+ * and @names are sorted by inode number.  @children has the indexes of all
+ * directories, sorted by parent.
  */
 struct e4l_name_graph {
 	struct e4l_dir_maps maps;
@@ -40,29 +41,30 @@ struct e4l_name_graph {
 };
 
 /*
- * Returns the indexes of the subdirectories of @dir, and sets *@n to their
- * number.
+ * Returns the indexes of the subdirectories of directory @dir, and sets *@n to
+ * the number of subdirectories.
  */
 const uint32_t *e4l_children_of(const struct e4l_name_graph *g, uint32_t dir,
 				size_t *n);
 /*
- * Returns the names of @ino, and sets *@n to their number.  If the file has
- * only one name, sets *@n to 0.
+ * Returns the names of file @ino, and sets *@n to the number of names.  If the
+ * file has only one name, sets *@n to 0.
  */
 const struct e4l_name *e4l_names_of(const struct e4l_name_graph *g,
 				    ext2_ino_t ino, size_t *n);
 
 struct e4l_inode_move {
 	ext2_ino_t from, to;
-	ext2_ino_t first; /* the inode's original number, as in e4l_name.ino */
-	bool again;		/* this run has already moved the inode */
-	uint32_t self; /* index of the moved directory; E4L_NO_DIR for a file */
+	ext2_ino_t first; /* inode number before the run, as in e4l_name.ino */
+	bool again; /* an earlier move of this run has moved the inode */
+	/* for a directory: index in the graph; for a file: E4L_NO_DIR */
+	uint32_t self;
 	/* for a file with one name: directory and block of the entry */
 	uint32_t dir, lblk;
 };
 
 /*
- * Returns the largest number of blocks that a move can change, without the
+ * Returns the largest number of blocks that @move can change, without the
  * blocks of the inode's extent tree.
  */
 uint64_t e4l_move_cost(const struct e4l_name_graph *g,
@@ -71,16 +73,17 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 struct e4l_renumber;
 
 /*
- * Prepares to move inodes.  @j and @g are borrowed until e4l_renumber_close().
- * A move of a directory updates its inode number in @g.
+ * Prepares to move inodes, in transactions of @j.  @j and @g are borrowed until
+ * e4l_renumber_close().  A move of a directory updates the directory's inode
+ * number in @g.
  */
 errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 			    struct e4l_name_graph *g,
 			    struct e4l_renumber **ret);
 
 /*
- * Adds a move to the running transaction.  If the transaction does not have
- * enough space, commits it first and begins another one.  Errors:
+ * Adds @move to the running transaction.  If the transaction does not have
+ * enough space, commits the transaction first and begins another one.  Errors:
  * E4L_ET_CHANGED: the inode or its names have changed; E4L_ET_TXN_FULL: the
  * move does not fit into an empty transaction; read errors, and errors of the
  * journal.  After an error, only e4l_renumber_close() may be called.
@@ -88,7 +91,10 @@ errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 errcode_t e4l_renumber_add(struct e4l_renumber *r,
 			   const struct e4l_inode_move *move);
 
-/* Commits the added moves.  Errors: as e4l_renumber_add(). */
+/*
+ * Commits the moves that e4l_renumber_add() has added.  Errors: as
+ * e4l_renumber_add().
+ */
 errcode_t e4l_renumber_commit(struct e4l_renumber *r);
 
 /*

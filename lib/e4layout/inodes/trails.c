@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Moves are edges between blocks.  A trail is a sequence of moves, in the
- * reverse order of the edges.  The first inode moves to a free inode number;
- * each other inode moves to the number that the previous inode has left.
+ * The moves of inodes are the edges of a graph, and the blocks of the inode
+ * tables are its nodes.  A trail is a sequence of moves, in the reverse order
+ * of the edges.  The first inode moves to a free inode number; each other inode
+ * moves to the number that the previous inode has left.
  *
- * A block with more arrivals than departures must have free inodes; trails
- * begin in such a block.  Trails end in a block with more departures than
- * arrivals.  An additional edge connects each beginning to a pool, and each end
- * gets an edge from the pool.  Every block then has as many arrivals as
- * departures, so each connected component is one closed trail (Hierholzer).
+ * If more inodes arrive in a block than leave the block, the block must have
+ * free inodes; trails begin in such a block.  Trails end in a block that more
+ * inodes leave.  An additional node, the pool, has an edge from each beginning
+ * and an edge to each end of a trail.  In this graph, every node has as many
+ * incoming as outgoing edges, so each connected component is one closed trail
+ * (Hierholzer).
  *
  * The trail through the pool comes first.  Each other trail begins in a block
  * with a spare free inode.  If no block of the trail has a spare free inode,
@@ -18,9 +20,10 @@
 #include "trails.h"
 #include "e4layout/base/array.h"
 
-#define POOLED	UINT32_MAX /* an edge to or from the pool, in place of a move */
+/* in place of the index of a move: an edge to or from the pool */
+#define POOLED	UINT32_MAX
 
-/* A block on the trail, and the move that leaves the block. */
+/* A block on a trail, and the index of the move that leaves the block. */
 struct stop {
 	uint32_t block, move;
 };
@@ -29,21 +32,30 @@ struct trails {
 	const struct e4l_trail_move *moves;
 	size_t n;
 	uint32_t blocks;
-	uint32_t *first, *in;		/* moves, sorted by destination */
-	uint32_t *next;			/* per destination: first unused move */
-	int32_t *excess; /* per block: arrivals - departures - pool edges */
-	uint32_t *vacant;	/* per block: free inodes after all moves */
+	/* indexes of moves, sorted by destination block */
+	uint32_t *first, *in;
+	/*
+	 * per destination block: index in @in of the first move that no trail
+	 * contains
+	 */
+	uint32_t *next;
+	/*
+	 * per block: arriving inodes - leaving inodes - pool edges used so far
+	 */
+	int32_t *excess;
+	uint32_t *vacant; /* per block: number of free inodes after all moves */
 	uint32_t begin;	/* no block with a lower index has excess > 0 */
 	struct stop *stack;
-	uint32_t *way;			/* one trail, in reverse order */
+	uint32_t *way; /* indexes of the moves of one trail, in reverse order */
 	size_t n_way;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
 };
 
 /*
- * Follows an unused move or pool edge that ends in @block back to its start.
- * If all moves and edges are used, returns false.
+ * Finds a move (or a pool edge) to @block that no trail contains yet.  Sets
+ * *@ret to the move and to the block from which the inode comes.  If all moves
+ * to @block are in trails, returns false.
  */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {
@@ -68,7 +80,9 @@ static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 	return true;
 }
 
-/* Collects the component that contains @block as one closed trail. */
+/*
+ * Makes one closed trail in t->way of all moves that are connected with @block.
+ */
 static void walk(struct trails *t, uint32_t block)
 {
 	size_t n = 1;
@@ -86,9 +100,9 @@ static void walk(struct trails *t, uint32_t block)
 }
 
 /*
- * Returns move number @i of the closed trail, in the order of execution, or
- * POOLED for an edge to or from the pool.  After the last move, the numbers
- * continue with the first move.
+ * Returns the index of the move that is executed as number @i of the closed
+ * trail.  For an edge to or from the pool, returns POOLED.  After the last
+ * move, the numbers continue with the first move.
  */
 static uint32_t nth(const struct trails *t, size_t i)
 {
@@ -116,7 +130,7 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * Returns the index of the move with which a closed trail should begin.  If no
+ * Returns the number of the move with which a closed trail should begin.  If no
  * block of the trail has a free inode, sets *@away to true: the inode of the
  * last move must first move to a temporary number.
  */
@@ -150,7 +164,10 @@ static void add_closed(struct trails *t)
 			 E4L_TRAIL_BEGIN);
 }
 
-/* Sorts the moves by destination, and computes the excess of each block. */
+/*
+ * Sorts the moves by destination block.  Computes the excess of each block: the
+ * number of arriving inodes minus the number of leaving inodes.
+ */
 static void sort_moves(struct trails *t)
 {
 	size_t i;
@@ -191,10 +208,13 @@ static errcode_t start(struct trails *t)
 	t->excess = calloc(blocks, sizeof(*t->excess));
 	t->vacant = calloc(blocks, sizeof(*t->vacant));
 	t->in = calloc(n, sizeof(*t->in));
-	/* pool edges: at most one per move that begins or ends a trail */
+	/* each move has at most one pool edge before it and one after it */
 	t->stack = calloc(3 * n, sizeof(*t->stack));
 	t->way = calloc(3 * n, sizeof(*t->way));
-	/* one extra step per closed trail, which has at least two moves */
+	/*
+	 * each closed trail has at least two moves, and needs at most one extra
+	 * step
+	 */
 	t->steps = calloc(n + n / 2, sizeof(*t->steps));
 	return t->first && t->next && t->excess && t->vacant && t->in &&
 	       t->stack && t->way && t->steps ? 0 : ENOMEM;

@@ -12,7 +12,7 @@
 #include <et/com_err.h>
 
 struct e4l_trail_move {
-	uint32_t from, to;	/* two different blocks */
+	uint32_t from, to;	/* two different blocks, as indexes */
 	bool heavy;		/* this inode should not move twice */
 };
 
@@ -20,9 +20,10 @@ struct e4l_trail_move {
 enum e4l_trail_kind {
 	E4L_TRAIL_BEGIN,	/* a free number in the destination block */
 	E4L_TRAIL_ON,		/* the number that the previous step freed */
-	E4L_TRAIL_AWAY,		/* any free number, temporarily */
+	/* any free number, which the inode has only temporarily */
+	E4L_TRAIL_AWAY,
 	/*
-	 * the number that the previous step freed; the inode comes from its
+	 * the number that the previous step freed; the inode leaves its
 	 * temporary number
 	 */
 	E4L_TRAIL_BACK,
@@ -34,14 +35,17 @@ struct e4l_trail_step {
 };
 
 /*
- * Orders all @n moves between @blocks blocks.  @vacant: the number of free
- * inodes in each block; together with the departures, they must be enough for
- * the arrivals.  If moves form a cycle and no block of the cycle has a free
- * inode, one of the inodes moves in two steps, first to a temporary number.  At
- * most one inode has a temporary number at a time, so one free inode in any
- * block is enough.  The caller frees *@steps with free(3).  Time: proportional
- * to the number of moves.  Memory: 52 bytes per move, of which *@steps takes
- * 12.  Errors: ENOMEM; EINVAL: there are too few free inodes.
+ * Orders all @n moves between @blocks blocks.  vacant[block] is the number of
+ * free inodes in a block.  If the free inodes and the inodes that leave a block
+ * are fewer than the inodes that arrive, fails with EINVAL.
+ *
+ * If moves form a cycle and no block of the cycle has a free inode, one of the
+ * inodes moves in two steps, first to a temporary number.  At most one inode
+ * has a temporary number at a time, so one free inode in any block is enough.
+ *
+ * The caller frees *@steps with free(3).  Time: proportional to the number of
+ * moves.  Memory: 52 bytes per move; *@steps takes 12 of them.  Errors: ENOMEM,
+ * EINVAL.
  */
 errcode_t e4l_trails_make(const struct e4l_trail_move *moves, size_t n,
 			  const uint16_t *vacant, uint32_t blocks,

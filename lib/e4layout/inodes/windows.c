@@ -28,9 +28,9 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 }
 
 /*
- * Returns the first inode, at or after @start, for a window of @n inodes that
- * Linux reads with the fewest requests.  The result is @start itself, or the
- * first inode of the next read request.
+ * Returns the inode, at or after @start, at which a window of @n inodes should
+ * begin, so that Linux reads the window with the fewest requests.  The inode is
+ * @start, or the first inode of the next request.
  */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {
@@ -44,7 +44,7 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
 	/*
-	 * if the blocks beyond whole requests fit into the request that
+	 * if the blocks that do not fill a request fit into the request that
 	 * contains @start, no additional request is needed
 	 */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))

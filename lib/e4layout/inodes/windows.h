@@ -9,21 +9,25 @@
 
 #include <e4layout/context.h>
 
-/* Returns the first inode in [@first, @end) that is free in @map, or 0. */
+/*
+ * Returns the first inode in [@first, @end) that is free in @map.  If all
+ * inodes are in use, returns 0.
+ */
 ext2_ino_t e4l_inode_free_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * Returns the first inode in [@first, @end) that is in use or reserved, or 0 if
- * there is none.
+ * Returns the first inode in [@first, @end) that is in use or reserved.  If all
+ * inodes are free, returns 0.
  */
 ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
  * Returns the inode, at or after @at, where a window of @n inodes should begin.
- * If the window occupies fewer blocks from the next block of @per_block inodes
- * on, returns the first inode of the next block; otherwise, returns @at.
+ * A block has @per_block inodes.  If the window occupies fewer blocks when it
+ * begins with the next block, returns the first inode of the next block;
+ * otherwise, returns @at.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)
