@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bytes: a compact list of integers. */
+/* bytes: a list of integers that needs few bytes for small integers. */
 #ifndef E4L_BYTES_H
 #define E4L_BYTES_H
 
@@ -29,7 +29,8 @@ static inline size_t e4l_number_bytes(uint64_t number)
 }
 
 /*
- * Decodes the number at index *@at of @v and advances *@at to the next number.
+ * Decodes the number that begins at index *@at of @v, and sets *@at to the
+ * index after the number.
  */
 static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 {
@@ -53,9 +54,9 @@ static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 }
 
 /*
- * e4l_put_apart() appends @number as its difference from @before.
- * e4l_take_apart() decodes the difference and returns @number; @before must be
- * the same value in both calls.
+ * e4l_put_apart() appends the difference between @number and @before.
+ * e4l_take_apart() decodes the difference and returns @number.  @before must be
+ * equal in both calls.
  */
 static inline void e4l_put_apart(struct e4l_bytes *o, uint64_t number,
 				 uint64_t before)

@@ -7,12 +7,11 @@
  *  2. plan: read and check each directory, and compute its new size.  If a
  *     rebuild saves blocks or adds an index, find space for the new blocks: a
  *     free extent, or part of the directory's own blocks (dir_place.c);
- *  3. apply: read each directory again and rebuild it; a transaction frees the
+ *  3. apply: read each directory again and rebuild it.  A transaction frees the
  *     old blocks and makes the inode point to the new blocks.
  *
- * The kernel never frees a directory's blocks, and it splits a full leaf into
- * halves.  Leaves that are less than half full are therefore left over from
- * removed entries.
+ * The kernel never frees a directory's blocks, and splits a full leaf into
+ * halves.  If a leaf is less than half full, entries were therefore removed.
  *
  * New leaves are filled to 80 %, so that new entries fit.  80 % is the default
  * of e2fsck -D: indexed_dir_slack_percentage in e2fsck.conf(5) is 20.
@@ -38,8 +37,8 @@
 /* A rebuilt directory has at most 4 extents, which fit into the inode. */
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)
 /*
- * Bytes of memory that a rebuild needs per byte of the directory, for old
- * blocks, entries and new blocks.
+ * Memory that a rebuild needs for old blocks, entries and new blocks: bytes per
+ * byte of the directory.
  */
 #define MEM_FACTOR	5
 /*
@@ -51,8 +50,8 @@
 struct dir {
 	struct e4l_dir_map map;
 	enum e4l_skip why;		/* reason to skip the directory */
-	/* set by planning */
-	uint32_t new_blocks;		/* 0: not rebuilt */
+	/* blocks after the planned rebuild; 0: the directory is not rebuilt */
+	uint32_t new_blocks;
 	bool indexed;			/* the rebuilt directory has an index */
 	struct e4l_dir_place place;
 };
@@ -70,19 +69,20 @@ struct compact {
 	struct e4l_geometry geo;
 };
 
-/* A directory's content and entries. */
+/* The blocks and the entries of a directory. */
 struct content {
 	struct e4l_dir_builder b;
-	struct e4l_dir_use use;		/* space used in the old blocks */
+	/* space that the entries use in the old blocks */
+	struct e4l_dir_use use;
 	char *blocks;
-	struct e4l_new_dirent *v;	/* names point into @blocks */
+	struct e4l_new_dirent *v; /* entries; the names point into @blocks */
 };
 
 /* ------------------------------------------------------------------ 1. scan */
 
 /*
- * If the directory can be rebuilt, returns E4L_SKIP_NONE.  Otherwise, returns
- * the reason to skip the directory.
+ * If the directory of piece @p can be rebuilt, returns E4L_SKIP_NONE.
+ * Otherwise, returns the reason to skip the directory.
  */
 static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
@@ -100,8 +100,8 @@ static enum e4l_skip reason_to_keep(const struct compact *c,
 }
 
 /*
- * Reports that @dir is skipped because of @why.  @saved: number of blocks that
- * a rebuild would save; 0: unknown.
+ * Reports that directory @dir is skipped, with the reason @why.  @saved is the
+ * number of blocks that a rebuild would save, or 0 if the number is unknown.
  */
 static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 		 uint64_t saved)
@@ -114,8 +114,8 @@ static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 }
 
 /*
- * Whether @p belongs to a selected directory, other than lost+found, that has
- * more than one block.
+ * Returns whether the inode of piece @p is a selected directory with more than
+ * one block.  lost+found is never selected.
  */
 static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 {
@@ -181,8 +181,9 @@ static bool keeps_hashes(const struct dir *dir)
 }
 
 /*
- * Reads the two hashes that follow the name of @d.  @end is the end of the
- * entry.  If the entry is too short for two hashes, returns false.
+ * Reads the two hashes that follow the name of entry @d.  The record of the
+ * entry ends at @end.  If the record is too short for two hashes, returns
+ * false.
  */
 static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 {
@@ -196,7 +197,7 @@ static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 	return true;
 }
 
-/* Adds @entry, whose record ends at @end. */
+/* Adds @entry to the array @x->v.  The record of @entry ends at @end. */
 static errcode_t add_entry(struct content *x, const struct e4l_dirent *entry,
 			   const char *end)
 {
@@ -248,7 +249,7 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 			      dir->map.ino, 0) : 0;
 }
 
-/* Sorts by hash, then by minor hash, then by name. */
+/* Sorts entries by hash, then by minor hash, then by name. */
 static int by_hash(const void *va, const void *vb)
 {
 	const struct e4l_new_dirent *a = va, *b = vb;
@@ -271,8 +272,8 @@ static void get_entry(uint32_t i, struct e4l_new_dirent *entry,
 }
 
 /*
- * Returns the hash function of the index.  If the directory has no index,
- * returns the hash function of an index that would be added.
+ * Returns the hash function of the directory's index.  If the directory has no
+ * index, returns the hash function of an index that a rebuild would add.
  */
 static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 			    const struct content *x)
@@ -319,7 +320,7 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 
 /* ------------------------------------------------------------------ 2. plan */
 
-/* Sorts the entries by hash, as an index requires. */
+/* Sorts the entries by hash, because an index requires this order. */
 static errcode_t sort_entries(const struct dir *dir, struct content *x)
 {
 	ext2_filsys fs = x->b.fs;
@@ -339,8 +340,8 @@ static errcode_t sort_entries(const struct dir *dir, struct content *x)
 }
 
 /*
- * Computes the shape of the rebuilt directory.  If the directory gets an index,
- * sorts the entries.
+ * Computes the shape (number of blocks, index) of the rebuilt directory.  If
+ * the directory gets an index, sorts the entries.
  */
 static errcode_t find_shape(const struct dir *dir, struct content *x,
 			    struct e4l_dir_shape *s)
@@ -354,7 +355,7 @@ static errcode_t find_shape(const struct dir *dir, struct content *x,
 
 /*
  * If a rebuild would save blocks or add an index, computes the shape of the
- * rebuilt directory.  Otherwise, leaves s->blocks at 0.
+ * rebuilt directory.  If a rebuild would change nothing, leaves s->blocks at 0.
  */
 static errcode_t find_better(const struct dir *dir, struct content *x,
 			     struct e4l_dir_shape *s)
@@ -371,8 +372,8 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 }
 
 /*
- * Finds space for the new blocks.  If the directory must be skipped, sets *@why
- * to the reason; otherwise, to E4L_SKIP_NONE.
+ * Finds space for the new blocks of the directory.  If the directory must be
+ * skipped, sets *@why to the reason; otherwise, sets *@why to E4L_SKIP_NONE.
  */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    enum e4l_skip *why)
@@ -389,8 +390,8 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 }
 
 /*
- * Plans a rebuild.  If no rebuild is possible, skips the directory and reports
- * the reason.  @indexed: the directory already has an index.
+ * Plans a rebuild of @dir.  If no rebuild is possible, skips the directory and
+ * reports the reason.  @indexed is true if the directory already has an index.
  */
 static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 			 const struct e4l_dir_shape *s)
@@ -553,7 +554,10 @@ static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 	return err ? err : e4l_apply_commit(a);
 }
 
-/* Adds a directory's map sizes before and after the rebuild to the totals. */
+/*
+ * Adds the numbers of extents, fragments and tree blocks of a directory, before
+ * and after the rebuild, to the totals.
+ */
 static void count_maps(const struct compact *c, const struct dir *dir)
 {
 	struct e4l_map_size *old = &c->result->done_old_maps;
@@ -571,7 +575,7 @@ static void count_maps(const struct compact *c, const struct dir *dir)
 	new->fragments++;
 }
 
-/* Counts the rebuilds in committed transactions. */
+/* Counts the rebuilds whose transactions are committed. */
 static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 {
 	size_t i;

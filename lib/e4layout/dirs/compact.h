@@ -6,27 +6,29 @@
 #include "e4layout/apply/run.h"
 #include "e4layout/journal/change.h"
 
-/* Sums of the map sizes of several directories. */
+/* Sums of numbers over the block maps of several directories. */
 struct e4l_map_size {
 	uint64_t extents, fragments, tree_blocks;
-	uint64_t fragmented;		/* directories with several fragments */
+	uint64_t fragmented; /* number of directories with several fragments */
 };
 
 struct e4l_compact_result {
 	uint64_t dirs_planned, dirs_done;
-	uint64_t indexes_planned; /* linear directories that get an index */
-	/* blocks of the planned directories after the rebuilds */
+	/* number of directories that get their first index */
+	uint64_t indexes_planned;
+	/* number of blocks of the planned directories after the rebuilds */
 	uint64_t planned_blocks;
 	/*
-	 * sums over all rebuilt directories: before (old) and after the rebuild
+	 * sums over all rebuilt directories, before the rebuild (done_old_*)
+	 * and after the rebuild
 	 */
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
-	/* the caller's stop() ended the run; a later run can continue */
+	/* the caller's stop() has ended the run; another run can continue */
 	bool stopped;
 	struct e4l_discarded discarded;
-	/* blocks that the planned rebuilds free */
+	/* number of blocks that the planned rebuilds free */
 	uint64_t planned_given_blocks;
 };
 

@@ -59,7 +59,7 @@ static int by_lblk(const void *va, const void *vkey)
 	return x->lblk + (uint64_t)x->len <= lblk ? -1 : x->lblk > lblk;
 }
 
-/* Returns the extent that contains logical block @lblk. */
+/* Returns the extent that contains logical block @lblk of the directory. */
 static const struct e4l_extent *find_extent(const struct e4l_dir_maps *maps,
 					    const struct e4l_dir_map *map,
 					    uint64_t lblk)

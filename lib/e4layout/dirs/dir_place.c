@@ -5,8 +5,11 @@
 #include "dir_place.h"
 #include "e4layout/apply/cost.h"
 
-#define ROOT_EXTENTS	4	/* extents that fit into an inode */
-/* A small loss is at most 1/LITTLE of the largest free extent. */
+#define ROOT_EXTENTS	4	/* number of extents that fit into an inode */
+/*
+ * If no rebuild is possible without a loss, a rebuild outside the directory's
+ * own blocks may shorten the largest free extent by 1/LITTLE of its length.
+ */
 #define LITTLE		16
 
 /* -------------------------------------------- current blocks of a directory */
@@ -19,8 +22,8 @@ static int by_start(const void *va, const void *vb)
 }
 
 /*
- * Joins overlapping and adjacent runs of @v, which is sorted by start.  Returns
- * the remaining number of runs.
+ * Joins overlapping and adjacent runs of @v, which must be sorted by start.
+ * Returns the number of runs after joining.
  */
 static size_t join_runs(struct e4l_block_run *v, size_t n)
 {
@@ -39,7 +42,7 @@ static size_t join_runs(struct e4l_block_run *v, size_t n)
 }
 
 /*
- * Lists the clusters that a directory occupies, as sorted runs without
+ * Sets *@ret to the clusters that a directory occupies, as sorted runs without
  * duplicates.  The array *@ret has space for one more run, which keep_run() may
  * append.
  */
@@ -79,8 +82,9 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 }
 
 /*
- * Removes @len blocks at @pblk from @step->give, because the directory keeps
- * these blocks.  All @len blocks must lie within one run of @step->give.
+ * Removes @len blocks from block @pblk on from @step->give, because the
+ * directory keeps these blocks.  All @len blocks must lie within one run of
+ * @step->give.
  */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 {
@@ -89,7 +93,10 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 
 	while (v[i].pblk + v[i].len <= pblk)
 		i++;
-	/* append the part after the kept blocks; runs need not be sorted */
+	/*
+	 * append a run for the blocks after the kept blocks; runs need not be
+	 * sorted
+	 */
 	v[step->n_give].pblk = pblk + len;
 	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);
 	v[i].len = pblk - v[i].pblk;
@@ -117,8 +124,8 @@ void e4l_dir_step_free(struct e4l_step *step)
 }
 
 /*
- * Fills in @step->new_extents.  MAX_BLOCKS in compact.c limits the number of
- * extents to ROOT_EXTENTS.
+ * Fills in @step->new_extents.  MAX_BLOCKS in compact.c limits the directory to
+ * ROOT_EXTENTS extents.
  */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {
@@ -172,7 +179,8 @@ struct seeking {
 	const struct e4l_dir_map *map;
 	uint32_t blocks;
 	struct e4l_outlook before;
-	struct e4l_run own;	/* longest run of the directory, in clusters */
+	/* longest run of the directory's current blocks, in clusters */
+	struct e4l_run own;
 	enum e4l_skip why;
 };
 
@@ -209,8 +217,9 @@ static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
 }
 
 /*
- * Chooses the start of the free extent directly before the directory's own run.
- * The run becomes free later and merges with the remainder of this free extent.
+ * Chooses the start of the free extent directly before the directory's longest
+ * run.  When the rebuild frees the run, the run merges with the remainder of
+ * the free extent.
  */
 static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
 {
@@ -255,7 +264,10 @@ static bool end_of_longest(const struct seeking *s, uint64_t n,
 	return len >= n;
 }
 
-/* Locations to try, in order of preference. */
+/*
+ * Functions that propose a location, in order of preference.  @own: the
+ * location consists of the directory's current blocks.
+ */
 static const struct {
 	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
 	bool own;
@@ -267,8 +279,9 @@ static const struct {
 };
 
 /*
- * Fills in @step.  If the step fits into a transaction, and @disk allows the
- * resulting free space, sets *@good to true.
+ * Fills in @step, which rebuilds the directory at @place.  If the step fits
+ * into a transaction, and @disk permits the free space after the step, sets
+ * *@good to true.
  */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,
@@ -296,8 +309,8 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Calls judge() for @place.  If judge() sets *@good to true, plans the rebuild
- * at @place.
+ * If judge() permits a rebuild at @place, plans the rebuild and sets *@good to
+ * true.
  */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)
@@ -312,8 +325,8 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	err = judge(s, disk, place, &step, good);
 	place->given = e4l_step_gives(&step);
 	/*
-	 * the freed blocks count in the outlook only, because this run must not
-	 * use them for another directory
+	 * The freed blocks only count in e4l_space_outlook(), because this run
+	 * must not use these blocks for another directory.
 	 */
 	if (!err && *good)
 		err = e4l_disk_give(disk, &step);
@@ -323,7 +336,10 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Tries all locations.  If @own is false, omits the directory's own blocks. */
+/*
+ * Tries all locations of places[] until a rebuild is possible.  If @own is
+ * false, skips the directory's current blocks.
+ */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {
@@ -346,29 +362,30 @@ static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Tries the following limits on the resulting free space until the rebuild is
- * possible:
- *  1. no loss, outside the directory's own blocks;
- *  2. a small loss of the largest free extent, outside the directory's own
- *     blocks;
- *  3. no loss, with the directory's own blocks allowed.  This limit comes after
- *     limit 2 because a directory that keeps its location can separate two free
- *     extents;
- *  4. the caller's limits, with the directory's own blocks allowed.
+ * Tries the following limits on the free space after the rebuild, until the
+ * rebuild is possible:
+ *  1. no loss of free extents; the directory gets other blocks;
+ *  2. a small loss of the largest free extent; the directory gets other blocks;
+ *  3. no loss; the directory may keep current blocks.  Limit 2 is tried first,
+ *     because a directory that keeps its location can separate free extents;
+ *  4. the caller's limits; the directory may keep current blocks.
  */
 static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)
 {
 	struct e4l_disk asked = s->seek->disk, strict = asked, kind;
 	/*
-	 * without a journal, a crash during a rebuild in place would leave a
-	 * half-written directory
+	 * Without a journal, a crash would leave a half-written directory if
+	 * the new content replaced the old content in the same blocks.
 	 */
 	bool own = ext2fs_has_feature_journal(s->seek->fs->super);
 	uint64_t longest = s->seek->longest;
 	errcode_t err;
 
-	/* if nothing is free, the freed blocks become the only free extent */
+	/*
+	 * if no block is free, the blocks that the step frees may become a free
+	 * extent
+	 */
 	strict.most_runs = s->before.runs ? s->before.runs : 1;
 	strict.least_longest = s->before.longest;
 	kind = strict;

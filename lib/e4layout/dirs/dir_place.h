@@ -12,13 +12,13 @@
 
 /* The location of a rebuilt directory: one run of whole clusters. */
 struct e4l_dir_place {
-	blk64_t to;		/* the first block */
+	blk64_t to;		/* the first block of the run */
 	/*
-	 * True if the run consists of the directory's current blocks.  The new
-	 * content must then be journaled.
+	 * True if the run consists of the directory's current blocks.  In this
+	 * case, the new content must be journaled.
 	 */
 	bool own;
-	uint64_t given;		/* number of blocks that become free */
+	uint64_t given;		/* number of blocks that the rebuild frees */
 };
 
 /*
@@ -34,19 +34,19 @@ struct e4l_dir_seek {
 };
 
 /*
- * Finds space for @blocks blocks, and removes the space from the free space.
- * The directory's old blocks then count as free in e4l_space_outlook(), but are
- * not available to other rebuilds.  If the directory cannot be rebuilt, sets
- * *@why to the reason; otherwise, to E4L_SKIP_NONE.  Errors: ENOMEM.
+ * Finds space for @blocks blocks of a rebuilt directory, and removes the space
+ * from the free space. e4l_space_outlook() then counts the directory's old
+ * blocks as free, but other rebuilds cannot use them.  If the directory cannot
+ * be rebuilt, sets *@why to the reason; otherwise, sets *@why to E4L_SKIP_NONE.
+ * Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,
 			struct e4l_dir_place *place, enum e4l_skip *why);
 
 /*
- * Fills in the step that rebuilds a directory at @place; the step does not
- * include the content of the blocks.  Call e4l_dir_step_free() even after an
- * error.
+ * Fills in the step that rebuilds a directory at @place, without the content of
+ * the blocks.  Call e4l_dir_step_free() even after an error.
  */
 errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,
 		       const struct e4l_dir_map *map, uint32_t blocks,

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "dir_space.h"
 
-/* Calls @change for each run of @step->give. */
+/* Calls @change for each run of blocks that @step frees. */
 static errcode_t each_given(const struct e4l_disk *disk,
 			    const struct e4l_step *step,
 			    errcode_t (*change)(struct e4l_space *s,

@@ -13,25 +13,25 @@ struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
 	/*
-	 * @most_runs: highest allowed number of free extents; 0: no limit.
-	 * @least_longest: lowest allowed length of the largest free extent, in
-	 * clusters.
+	 * Limits for the free space after a rebuild.  @most_runs: highest
+	 * number of free extents; 0: no limit.  @least_longest: lowest length
+	 * of the largest free extent, in clusters.
 	 */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };
 
 /*
- * Sets *@allowed to whether the free space after @step meets each limit of
- * @disk.  If @step makes a value no worse than in @before, the limit of that
- * value also counts as met.  @disk->space must contain neither the runs that
- * @step takes nor the runs that @step frees.
+ * Compares the free space after @step with the limits of @disk, and sets
+ * *@allowed to true if each limit is met.  If a value exceeds a limit of @disk,
+ * but is no worse than in @before, the limit also counts as met.  @disk->space
+ * must contain neither the runs that @step takes nor the runs that @step frees.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,
 			  const struct e4l_step *step, bool *allowed);
 
-/* Counts the runs that @step frees as free in e4l_space_outlook(). */
+/* Makes e4l_space_outlook() count the runs that @step frees as free. */
 errcode_t e4l_disk_give(const struct e4l_disk *disk,
 			const struct e4l_step *step);
 

@@ -2,9 +2,10 @@
 /*
  * A treap (Seidel and Aragon, "Randomized search trees", 1996) of leaves.  Each
  * leaf has consecutive pairs, packed as differences from the previous pair.
- * Nodes are in one array and are identified by their index; a node's priority
- * is a hash of its index.  At most one leaf is open: its pairs are unpacked in
- * an array, and are packed again when another leaf is opened.
+ * All nodes are in one array, and each node is identified by its index.  The
+ * priority of a node is a hash of its index.  At most one leaf is open: its
+ * pairs are unpacked in an array.  When another leaf is opened, the pairs are
+ * packed again.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "bytes.h"
 #include "sorted.h"
 
-#define LEAF_BYTES	86	/* makes struct node 128 bytes long */
+#define LEAF_BYTES	86 /* with 86 bytes, struct node is 128 bytes long */
 #define LEAF_PAIRS	(LEAF_BYTES / 2) /* largest number of pairs in a leaf */
 
 /* The index of a node, or 0 for no node. */
@@ -20,26 +21,35 @@ typedef uint32_t node_t;
 
 struct node {
 	struct e4l_pair low;		/* lower bound of the leaf's pairs */
-	uint64_t most; /* largest value in the leaf; 0 if knows_most is false */
-	uint64_t most_below;		/* largest @most in the subtree */
-	/* children; in an unused node, kid[0] is the next unused node */
+	/* largest value of the leaf's pairs; 0 if knows_most is false */
+	uint64_t most;
+	uint64_t most_below; /* largest @most in the subtree of the node */
+	/*
+	 * children of the node; if the node is unused, kid[0] is the next
+	 * unused node
+	 */
 	node_t kid[2];
-	uint16_t used;			/* bytes of the packed pairs */
+	uint16_t used; /* number of bytes that the packed pairs occupy */
 	uint8_t bytes[LEAF_BYTES];
 };
 
 struct e4l_sorted {
 	struct node *v;			/* v[0] is not used */
 	size_t n;
-	node_t unused, root; /* first unused node, and root; 0: none */
-	node_t open;	/* the open leaf, whose pairs are in @pairs; 0: none */
-	bool changed;	/* @pairs differ from the packed pairs */
+	/* first unused node, and root of the tree; 0: no node */
+	node_t unused, root;
+	/* the open leaf, which has its pairs in @pairs; 0: no leaf is open */
+	node_t open;
+	bool changed; /* @pairs differ from the packed pairs of the open leaf */
 	bool knows_most;
 	size_t n_pairs;
 	struct e4l_pair pairs[LEAF_PAIRS + 1];
 };
 
-/* Returns node @i, or NULL if @i is 0.  new_leaf() invalidates the pointer. */
+/*
+ * Returns node @i, or NULL if @i is 0.  A call of new_leaf() invalidates the
+ * pointer.
+ */
 static struct node *node_of(const struct e4l_sorted *s, node_t i)
 {
 	return i ? &s->v[i] : NULL;
@@ -66,8 +76,8 @@ static void pull(const struct e4l_sorted *s, struct node *n)
 }
 
 /*
- * Splits the subtree @i.  *@low gets the leaves that begin before @p; *@high
- * gets all other leaves.
+ * Splits the subtree with the root @i.  *@low gets the leaves that begin
+ * before @p, and *@high gets all other leaves.
  */
 static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 		 node_t *low, node_t *high)
@@ -88,7 +98,7 @@ static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 	pull(s, n);
 }
 
-/* Hashes @i with the finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
+/* Hashes @i with the last steps of splitmix64 (Steele, Lea and Flood, 2014). */
 static uint64_t priority(node_t i)
 {
 	uint64_t x = i + 0x9E3779B97F4A7C15;
@@ -137,7 +147,10 @@ static void erase(const struct e4l_sorted *s, node_t *at, node_t i)
 	pull(s, top);
 }
 
-/* Updates most_below on the path from @at to the changed leaf @i. */
+/*
+ * Updates most_below of all nodes on the path from node @at to leaf @i, which
+ * has changed.
+ */
 static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 {
 	struct node *top = node_of(s, at);
@@ -148,8 +161,8 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 }
 
 /*
- * Whether @p lies between the lower bound and the last pair of the open leaf,
- * inclusive.
+ * Returns whether @p is not before the lower bound of the open leaf, and not
+ * after its last pair.
  */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -158,8 +171,8 @@ static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Returns the only leaf that can contain @p: the last leaf that does not begin
- * after @p.  If all leaves begin after @p, returns 0.
+ * Returns the leaf that contains @p if any leaf does: the last leaf that does
+ * not begin after @p.  If all leaves begin after @p, returns 0.
  */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -177,7 +190,7 @@ static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 	return best;
 }
 
-/* Returns the next leaf after @i, or 0 if @i is the last leaf. */
+/* Returns the leaf after leaf @i, or 0 if @i is the last leaf. */
 static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -209,7 +222,7 @@ static size_t size_of(struct e4l_pair p, struct e4l_pair last)
 	       e4l_number_bytes(e4l_apart(p.value, last.value));
 }
 
-/* Appends the pairs of @n to the open pairs. */
+/* Unpacks the pairs of leaf @n, and appends them to s->pairs. */
 static void unpack(struct e4l_sorted *s, const struct node *n)
 {
 	struct e4l_pair p = { 0 };
@@ -222,7 +235,9 @@ static void unpack(struct e4l_sorted *s, const struct node *n)
 	}
 }
 
-/* Packs @count pairs, which must fit into LEAF_BYTES. */
+/*
+ * Packs @count pairs into leaf @n.  The packed pairs must fit into LEAF_BYTES.
+ */
 static void pack(struct node *n, const struct e4l_pair *pairs, size_t count)
 {
 	struct e4l_bytes o = { .v = n->bytes };
@@ -233,7 +248,7 @@ static void pack(struct node *n, const struct e4l_pair *pairs, size_t count)
 	n->used = o.n;
 }
 
-/* Removes the leaf @i. */
+/* Removes leaf @i from the tree. */
 static void drop(struct e4l_sorted *s, node_t i)
 {
 	erase(s, &s->root, i);
@@ -262,8 +277,8 @@ static void open_leaf(struct e4l_sorted *s, node_t i)
 }
 
 /*
- * Returns the index of the first open pair that is not before @p, or n_pairs if
- * all open pairs are before @p.
+ * Returns the index of the first pair of the open leaf that is not before @p.
+ * If all pairs of the open leaf are before @p, returns n_pairs.
  */
 static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -281,8 +296,8 @@ static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Returns the number of bytes by which the open leaf grows if @p is inserted at
- * index @i.
+ * Returns the number of bytes by which the packed open leaf grows if @p is
+ * inserted at index @i of s->pairs.
  */
 static size_t grows_by(const struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -304,7 +319,10 @@ static uint64_t most_of(const struct e4l_sorted *s,
 	return most;
 }
 
-/* Updates @most of the open leaf, and @most_below on the path to the leaf. */
+/*
+ * Updates @most of the open leaf, and @most_below of all nodes on the path to
+ * the leaf.
+ */
 static void set_most(struct e4l_sorted *s)
 {
 	uint64_t most = most_of(s, s->pairs, s->n_pairs);
@@ -333,7 +351,7 @@ void e4l_sorted_free(struct e4l_sorted *s)
 	free(s);
 }
 
-/* Allocates an empty leaf; invalidates pointers to nodes. */
+/* Allocates an empty leaf.  The allocation invalidates pointers to nodes. */
 static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 {
 	errcode_t err;
@@ -355,8 +373,8 @@ static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 }
 
 /*
- * Returns the number of pairs at the start of the open leaf that take half of
- * the leaf's bytes.
+ * Returns how many pairs at the start of the open leaf occupy half of the
+ * leaf's bytes.
  */
 static size_t half(const struct e4l_sorted *s)
 {
@@ -369,9 +387,9 @@ static size_t half(const struct e4l_sorted *s)
 }
 
 /*
- * Splits the open leaf, because it has no space for @p at index @i.  If @p
- * would be the first or the last pair, all other pairs stay in one leaf.
- * Adding pairs in sorted order therefore fills the leaves.
+ * Splits the open leaf, because it has no space for pair @p at index @i.  If @p
+ * would be the first or the last pair, all pairs stay together, and the other
+ * leaf is for @p.  Adding pairs in sorted order therefore fills the leaves.
  */
 static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -395,8 +413,8 @@ static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 }
 
 /*
- * Returns the leaf where @p belongs: leaf_of() or, if @p is before all leaves,
- * the first leaf.  The tree must not be empty.
+ * Returns the leaf to which @p must be added.  If @p is before all leaves,
+ * returns the first leaf.  The tree must not be empty.
  */
 static node_t leaf_for(const struct e4l_sorted *s, struct e4l_pair p)
 {
@@ -452,8 +470,8 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Merges the next leaf into the open leaf.  Does nothing unless the open leaf
- * is less than a quarter full, and the result is at most half full.
+ * If the open leaf is less than a quarter full, and the open leaf and the next
+ * leaf together are at most half full, merges the next leaf into the open leaf.
  */
 static void take_next_in(struct e4l_sorted *s)
 {
@@ -479,8 +497,8 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 	s->changed = true;
 	s->v[s->open].used -= grows_by(s, i, p);
 	/*
-	 * keep the lower bound exact, so that e4l_sorted_last() finds the
-	 * previous pair
+	 * e4l_sorted_last() finds the previous pair only if the lower bound is
+	 * exact
 	 */
 	if (!i && s->n_pairs)
 		s->v[s->open].low = s->pairs[0];
@@ -491,7 +509,7 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 
 /* ------------------------------------------------------------------ queries */
 
-/* Returns the last leaf before @i, or 0 if @i is the first leaf. */
+/* Returns the leaf before leaf @i, or 0 if @i is the first leaf. */
 static node_t leaf_before(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -530,8 +548,9 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 }
 
 /*
- * Returns the first leaf of the subtree @at that begins after @low and has a
- * value of at least @least.  If no leaf meets these conditions, returns 0.
+ * Of the leaves in the subtree with the root @at, returns the first leaf that
+ * begins after @low and has a value of at least @least.  If there is no such
+ * leaf, returns 0.
  */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,
 			struct e4l_pair low, uint64_t least)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * sorted: a sorted set of pairs of integers, with a memory format for millions
- * of pairs.  A pair with small differences from the previous pair takes two
- * bytes.  Every operation takes logarithmic time.  Does no I/O.
+ * sorted: a sorted set of pairs of integers.  Millions of pairs need little
+ * memory: a pair with small differences from the previous pair takes two bytes.
+ * Every operation takes logarithmic time.  Does no I/O.
  */
 #ifndef E4L_SORTED_H
 #define E4L_SORTED_H
 
 #include "e4layout/base/internal.h"
 
-/* Pairs are ordered by key, then by value. */
+/* Pairs are ordered by key.  Pairs with equal keys are ordered by value. */
 struct e4l_pair {
 	uint64_t key, value;
 };
@@ -17,17 +17,20 @@ struct e4l_pair {
 struct e4l_sorted;
 
 /*
- * Creates an empty set.  e4l_sorted_most(), and e4l_sorted_first_of() with a
- * @least above 0, can be called only if @knows_most is true.  If memory runs
- * out, returns NULL.
+ * Creates an empty set.  If memory runs out, returns NULL.  Only if @knows_most
+ * is true, the caller may call e4l_sorted_most(), and e4l_sorted_first_of()
+ * with a @least above 0.
  */
 struct e4l_sorted *e4l_sorted_new(bool knows_most);
 /* Frees @s; NULL is allowed. */
 void e4l_sorted_free(struct e4l_sorted *s);
 
-/* Adds a pair that is not in the set.  After ENOMEM, the set is unchanged. */
+/*
+ * Adds a pair, which must not be in the set.  After ENOMEM, the set is
+ * unchanged.
+ */
 errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p);
-/* Removes a pair that is in the set. */
+/* Removes a pair, which must be in the set. */
 void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p);
 
 /*
@@ -40,7 +43,7 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 bool e4l_sorted_first(struct e4l_sorted *s, struct e4l_pair p,
 		      struct e4l_pair *ret);
 /*
- * Sets *@ret to the first pair that is not before @p and has a value of at
+ * Sets *@ret to the first pair that is not before @p and that has a value of at
  * least @least.  If no such pair exists, returns false.
  */
 bool e4l_sorted_first_of(struct e4l_sorted *s, struct e4l_pair p,

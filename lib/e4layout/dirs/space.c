@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A free extent is stored twice: as the pair (start, length) in @by_place, and
- * as (length, start) in @by_size.  A space that only counts free extents has no
+ * Each free extent is stored as two pairs: (start, length) in @by_place, and
+ * (length, start) in @by_size.  A space that only counts free extents has no
  * @by_size.
  */
 #include "config.h"
@@ -12,10 +12,12 @@
 
 struct e4l_space {
 	struct e4l_sorted *by_place;
-	struct e4l_sorted *by_size;	/* NULL in a space that only counts */
+	/* NULL in a space that only counts free extents */
+	struct e4l_sorted *by_size;
 	uint64_t runs;
 	/*
-	 * the free space plus all given runs; NULL in a space that only counts
+	 * the free space plus all runs marked with e4l_space_give(); NULL in a
+	 * space that only counts free extents
 	 */
 	struct e4l_space *later;
 };
@@ -44,8 +46,8 @@ static struct e4l_run run_of(struct e4l_pair size)
 }
 
 /*
- * Adds a free extent without merging it with adjacent free extents.  After
- * ENOMEM, nothing has changed.
+ * Adds free extent @run without merging it with adjacent free extents.  After
+ * ENOMEM, the space is unchanged.
  */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
@@ -72,8 +74,8 @@ static void drop_run(struct e4l_space *s, struct e4l_run run)
 }
 
 /*
- * Replaces the free extent @run with @to, which must not overlap any other free
- * extent.  After ENOMEM, nothing has changed.
+ * Replaces free extent @run by @to, which must not overlap any other free
+ * extent.  After ENOMEM, the space is unchanged.
  */
 static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 			struct e4l_run to)
@@ -224,8 +226,9 @@ errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start, uint64_t len)
 }
 
 /*
- * Finds the shortest of the first FITS free extents that begin in @near and
- * have at least @len units.
+ * Examines the first FITS free extents that begin in @near and have at least
+ * @len units.  Sets *@best to the shortest of these extents.  If there are no
+ * such extents, returns false.
  */
 static bool fit_near(const struct e4l_space *s, uint64_t len,
 		     const struct e4l_run *near, struct e4l_run *best)
@@ -251,8 +254,9 @@ static uint64_t apart(uint64_t a, uint64_t b)
 }
 
 /*
- * Examines the @left shortest free extents of at least @len units, and finds
- * the extent that begins closest to @place.
+ * Examines the @left shortest free extents of at least @len units.  Sets *@best
+ * to the extent that begins closest to @place.  If no free extent is long
+ * enough, returns false.
  */
 static bool fit_tight(const struct e4l_space *s, uint64_t len, uint64_t place,
 		      unsigned int left, struct e4l_run *best)

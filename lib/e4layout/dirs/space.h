@@ -12,15 +12,17 @@
 
 struct e4l_space;
 
-/* A run of units.  Two free extents of a space are never adjacent. */
+/*
+ * A run of units: a free or used extent.  A space merges adjacent free extents.
+ */
 struct e4l_run {
 	uint64_t start;
 	uint64_t len;
 };
 
 /*
- * If memory is short, e4l_space_new() returns NULL, and the functions of type
- * errcode_t return ENOMEM.
+ * Creates an empty space.  If memory is short, e4l_space_new() returns NULL,
+ * and the functions below that return an errcode_t return ENOMEM.
  */
 struct e4l_space *e4l_space_new(void);
 /* Frees @s; NULL is allowed. */
@@ -40,41 +42,44 @@ errcode_t e4l_space_add_run(struct e4l_space *s,
 			    const struct e4l_block_run *run,
 			    uint32_t cluster_blocks);
 
-/* Removes a run from the free space.  All units of the run must be free. */
+/*
+ * Removes a run from the free space.  The caller ensures that all units of the
+ * run are free.
+ */
 errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /*
- * e4l_space_give() marks a used run as given: e4l_space_outlook() counts the
- * run as free, but the run cannot be taken.  e4l_space_take_back() reverts
+ * e4l_space_give() marks a used run as free for e4l_space_outlook() only: other
+ * functions treat the run as used.  e4l_space_take_back() reverts
  * e4l_space_give().  Errors: as e4l_space_add().
  */
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len);
 errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start,
 			      uint64_t len);
 
-/* Statistics of free space in which given runs count as free. */
+/* The free extents, as if all runs marked with e4l_space_give() were free. */
 struct e4l_outlook {
 	uint64_t runs;
-	uint64_t longest;		/* length of the largest free extent */
+	uint64_t longest; /* length of the largest free extent, in units */
 };
 struct e4l_outlook e4l_space_outlook(const struct e4l_space *s);
 
 /*
- * Finds a free extent of at least @len units and sets *@start to its first
- * unit.  If no free extent is long enough, returns false.
+ * Finds a free extent of at least @len units and sets *@start to the first unit
+ * of the extent.  If no free extent is long enough, returns false.
  *
- * If @near is NULL, chooses the shortest free extent.  Otherwise, compares the
- * first 32 free extents that begin in @near, and chooses the shortest of them.
- * If no free extent begins in @near, compares the 32 shortest free extents, and
- * chooses the extent that begins closest to the start of @near.  Free extents
- * of fewer than @len units are ignored.
+ * If @near is NULL, chooses the shortest free extent.  If @near is not NULL,
+ * compares the first 32 free extents that begin in @near, and chooses the
+ * shortest extent.  If no free extent begins in @near, compares the 32 shortest
+ * free extents, and chooses the extent that begins closest to the start of
+ * @near.  Free extents of fewer than @len units are ignored.
  */
 bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 		   const struct e4l_run *near, uint64_t *start);
 
 /*
- * Returns the length of the largest free extent and sets *@start to its first
- * unit.  If nothing is free, returns 0 and does not set *@start.
+ * Returns the length of the largest free extent and sets *@start to the first
+ * unit of the extent.  If no unit is free, returns 0 and does not set *@start.
  */
 uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
 /*
