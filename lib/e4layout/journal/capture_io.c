@@ -68,7 +68,7 @@ static errcode_t add_block(struct capture *c, blk64_t blk, uint8_t *data)
 	return 0;
 }
 
-/* Captures a write of the first @bytes bytes of block @blk. */
+/* Captures a write of @bytes bytes at the start of block @blk. */
 static errcode_t write_one(struct capture *c, blk64_t blk, size_t bytes,
 			   const uint8_t *data)
 {
@@ -107,7 +107,7 @@ static errcode_t capture_write(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* required, because libext2fs reads blocks of indirect maps with read_blk */
+/* libext2fs needs read_blk to read blocks of indirect maps */
 static errcode_t capture_read_blk(io_channel io, unsigned long blk, int count,
 				  void *data)
 {

@@ -9,7 +9,8 @@
 #include "e4layout/base/internal.h"
 
 /*
- * A captured block, whose new content differs from the content on the device.
+ * A block that libext2fs has written during the capture, with the new content.
+ * The device still has the old content.
  */
 struct capture_block {
 	blk64_t blk;
@@ -23,20 +24,20 @@ struct capture {
 	struct capture_block *blocks;
 	size_t n;
 	errcode_t err;		/* error of the last failed read */
-	blk64_t bad;		/* block of the last failed read */
+	blk64_t bad;		/* block number of the last failed read */
 };
 
 /*
- * Starts a capture.  *@ret keeps the blocks that are written through @fs, and
- * reads through @fs return the new content of these blocks.  Writes to the
- * superblock are dropped.
+ * Begins to capture writes of libext2fs.  *@ret keeps the blocks that are
+ * written through @fs.  Reads through @fs return the new content of these
+ * blocks.  Writes to the superblock are dropped.
  */
 errcode_t e4l_capture_start(ext2_filsys fs, struct capture **ret);
 
-/* Ends the capture and restores fs->io.  The captured blocks stay in @c. */
+/* Ends the capture and restores fs->io.  @c keeps the captured blocks. */
 void e4l_capture_stop(struct capture *c);
 
-/* Stops a running capture, and frees @c.  NULL is allowed. */
+/* Ends a running capture, and frees @c.  NULL is allowed. */
 void e4l_capture_free(struct capture *c);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Makes changes with functions of libext2fs in one transaction. */
+/* change: makes changes with functions of libext2fs in one transaction. */
 #include "config.h"
 #include <errno.h>
 #include <string.h>
@@ -26,9 +26,9 @@ static errcode_t make_change(ext2_filsys fs, struct capture *c,
 }
 
 /*
- * Runs @change, and captures the written blocks, and the changed bitmaps and
- * group descriptors.  Like the kernel, does not update the backups of the
- * superblock and of the group descriptors.
+ * Runs @change, and keeps the blocks that libext2fs writes, including bitmaps
+ * and group descriptors, in *@ret.  Like the kernel, does not update the
+ * backups of the superblock and of the group descriptors.
  */
 static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 				struct capture **ret)
@@ -60,7 +60,10 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	if (err)
 		return err;
 	for (i = 0; i < c->n; i++) {
-		/* skip freed blocks, whose content is not needed */
+		/*
+		 * skip free blocks: @fn has freed them, so that their content
+		 * is not needed
+		 */
 		if (!ext2fs_test_block_bitmap2(c->fs->block_map,
 					       c->blocks[i].blk))
 			continue;
@@ -75,8 +78,8 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 }
 
 /*
- * Returns whether the usage in quota files is outdated.  When libext2fs
- * allocates or frees blocks or inodes, it does not update quota files.
+ * Returns whether quota files are outdated because blocks or inodes were
+ * allocated or freed.  libext2fs does not update quota files.
  */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)

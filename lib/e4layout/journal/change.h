@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* change: changes metadata in transactions. */
+/* change: makes changes of metadata in transactions. */
 #ifndef E4L_CHANGE_H
 #define E4L_CHANGE_H
 
@@ -20,11 +20,10 @@
  */
 
 /*
- * Tests whether e4l_journal_open() would succeed.  The filesystem can be open
- * for reading, and bitmaps are not read.  Errors: E4L_ET_JOURNAL_RECOVERY,
+ * Tests whether e4l_journal_open() would succeed.  The filesystem may be open
+ * for reading only, and bitmaps are not read.  Errors: E4L_ET_JOURNAL_RECOVERY,
  * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
- * another filesystem), _ERROR; E4L_ET_GROUP_COUNT; ENOMEM, and errors of
- * reading.
+ * another filesystem), _ERROR; E4L_ET_GROUP_COUNT; ENOMEM, and read errors.
  */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 
@@ -32,28 +31,28 @@ errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 struct e4l_discarded {
 	uint64_t blocks;
 	/*
-	 * 0, or the first error, after which no more blocks are discarded;
-	 * EXT2_ET_UNIMPLEMENTED: the device does not support discard
+	 * the error that ended the discards, or 0; EXT2_ET_UNIMPLEMENTED: the
+	 * device does not support discard
 	 */
 	errcode_t err;
 };
 
 /*
- * Makes a change in one transaction.  The filesystem is checked first, see
- * e4l_check(), and the bitmaps are loaded.  @fn changes metadata with functions
- * of libext2fs, whose writes are kept in memory.  If @fn returns 0, the writes
- * are committed in one transaction.  If @fn changes nothing, nothing is
- * written.
+ * Makes a change in one transaction.  First checks the filesystem, as
+ * e4l_check() does, and loads the bitmaps.  Then calls @fn, which changes
+ * metadata with functions of libext2fs.  The writes of libext2fs are kept in
+ * memory.  If @fn returns 0, the writes are committed in one transaction.  If
+ * @fn changes nothing, nothing is written.
  *
  * @fn may write data directly to @device, but only to unwritten blocks and to
  * blocks that @fn has allocated, never to blocks that @fn has freed.  The data
  * are durable before the commit.  After an error, e4l_detail() returns the text
  * @doing.
  *
- * Errors: those of @fn; E4L_ET_DAMAGED (the check has found errors); ENOSPC;
- * E4L_ET_CHANGE_QUOTA (the filesystem has quotas, and @fn has changed the
- * usage); errors of e4l_journal_open(), of reading and of writing.  After an
- * error, the caller must close the filesystem with e4l_close() or
+ * Errors: the errors of @fn; E4L_ET_DAMAGED (the check has found errors);
+ * ENOSPC; E4L_ET_CHANGE_QUOTA (the filesystem has quotas, and @fn has changed
+ * the usage); errors of e4l_journal_open(), read errors and write errors.
+ * After an error, the caller must close the filesystem with e4l_close() or
  * ext2fs_free().  If the commit failed, a replay of the journal leaves all
  * changes or no change.  After other errors, no metadata has been written.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * counts: checks the counts in the group descriptors.  Each count must be in
- * the range that is valid for its group, before and after a transaction changes
+ * the range that is valid for the group, before and after a transaction changes
  * the count.
  */
 #include "config.h"

@@ -5,17 +5,18 @@
  * The device loses the content of discarded blocks.  Therefore blocks that
  * recovery may need are not discarded.  After step 7 of a session (see
  * journal.c), the log is empty and will not be replayed.  The bitmaps on the
- * device are then equal to the bitmaps in memory.  After step 7, the session
- * discards all free clusters that its transactions have allocated or freed,
- * including aborted transactions.  A crash during the discards leaves a clean
- * filesystem, and free blocks with undefined content.
+ * device are then equal to the bitmaps in memory.  Only after step 7, the
+ * session discards all free clusters that its transactions have allocated or
+ * freed.  Aborted transactions are included.  A crash during the discards
+ * leaves a clean filesystem, and free blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>
 #include "e4layout/base/array.h"
 #include "journal_internal.h"
 
-#define DISCARD_BYTES (1ull << 30)	/* maximum length of a request */
+/* maximum length of a discard request, in bytes */
+#define DISCARD_BYTES (1ull << 30)
 
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result)
 {
@@ -36,8 +37,8 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 }
 
 /*
- * Issues a discard.  An error of the discard is stored in j->discarded only,
- * because the session has not failed.
+ * Discards the blocks of @r.  If the discard fails, only stores the error in
+ * j->discarded, because the session has not failed.
  */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {
@@ -55,9 +56,9 @@ static errcode_t discard(struct e4l_journal *j, const struct range *r)
 }
 
 /*
- * Adds the free clusters of @r to @next, the range of the next discard.  If a
- * free cluster is not adjacent to @next, or @next has the maximum length,
- * issues the discard and begins a new range.
+ * Adds the free clusters of @r to @next, the range that will be discarded next.
+ * If a free cluster is not adjacent to @next, or @next has the maximum length,
+ * discards @next and begins a new range.
  */
 static errcode_t discard_free(struct e4l_journal *j, const struct range *r,
 			      struct range *next)
@@ -90,7 +91,7 @@ errcode_t e4l_discard_used(struct e4l_journal *j)
 
 	if (!j->used.n)
 		return 0;
-	/* the sort key is the first member of struct range */
+	/* struct range begins with the sort key */
 	qsort(j->used.r, j->used.n, sizeof(*j->used.r), e4l_u64_cmp);
 	for (i = 0; i < j->used.n && !err; i++)
 		err = discard_free(j, &j->used.r[i], &next);

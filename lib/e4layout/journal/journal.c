@@ -17,7 +17,7 @@
  *   2. descriptors, blocks, commit block, zeroes are written to the half that
  *      the journal's superblock does not point at.  flush
  *   3. the journal's superblock points at that half: the transaction is
- *      committed, and the previous one has left the log.  flush
+ *      committed, and the previous transaction has left the log.  flush
  *   4. the blocks are written to their final locations; no flush.
  * Close:
  *   5. all blocks are durable in their final locations.  flush
@@ -48,13 +48,13 @@
  *    free counts.
  *  - A commit block that was written, but to which the journal's superblock
  *    does not point, must not become part of a later transaction of the kernel.
- *    After recovery, the kernel skips one sequence number; with an empty
- *    journal, it begins with the number after the one in the journal's
- *    superblock.  Therefore, the sequence number of an unreferenced commit
- *    block is not used again.
- *  - A fast commit is replayed only after the transaction that it follows.  An
- *    empty journal has no transaction that a fast commit follows, so that step
- *    1 may clear the fast commits.
+ *    After recovery, the kernel skips one sequence number.  If the journal is
+ *    empty, the kernel begins with the number after the sequence number in the
+ *    journal's superblock.  Therefore, the sequence number of an unreferenced
+ *    commit block is not used again.
+ *  - A fast commit is replayed only after the full commit before it.  If the
+ *    journal is empty, no fast commit can be replayed.  Therefore step 1 may
+ *    clear the fast commits.
  *
  * A transaction needs two flushes.  A session needs four more.
  *
@@ -75,7 +75,10 @@
 #include "e4layout/base/io_pool.h"
 #include "journal_internal.h"
 
-/* Returns the channel of the external journal's device, or NULL. */
+/*
+ * Returns the channel of the external journal's device.  If neither the caller
+ * nor e4l_open() has opened such a device, returns NULL.
+ */
 static io_channel device_of(const struct e4l *e, io_channel external)
 {
 	return external ? external : e->journal;
@@ -270,7 +273,10 @@ static errcode_t flush_and_look(struct e4l_journal *j)
 	return err ? err : check_all(j);
 }
 
-/* Step 1: writes the mark of an open session to the superblocks. */
+/*
+ * Step 1: writes the mark of an open session to the superblocks of the
+ * filesystem and of the journal.
+ */
 static errcode_t mark(struct e4l_journal *j)
 {
 	errcode_t err = e4l_super_mark(j);
@@ -287,8 +293,8 @@ static errcode_t mark(struct e4l_journal *j)
 }
 
 /*
- * Returns how many of the first @max blocks are contiguous with blocks[0] on
- * the device.
+ * Returns how many of the first @max elements of @blocks are contiguous on the
+ * device, beginning with blocks[0].
  */
 static size_t run_length(const struct txn_block *blocks, size_t max)
 {
@@ -300,8 +306,8 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 }
 
 /*
- * Step 4: writes @blocks, which are in disk order, to their final locations.
- * Contiguous blocks are written together.
+ * Step 4: writes @blocks, which must be in disk order, to their final
+ * locations.  Contiguous blocks are written together.
  */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)
@@ -324,7 +330,9 @@ static errcode_t write_in_place(struct e4l_journal *j,
 				 blocks[i].blk);
 	}
 	ext2fs_free_mem(&buf);
-	/* the cache of unix_io may have old copies of the written blocks */
+	/*
+	 * the cache of unix_io may have the old content of the written blocks
+	 */
 	return err ? err : e4l_renew_buffers(io);
 }
 
@@ -354,7 +362,8 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 
 /*
  * Commits a transaction (steps 1 to 4), unless another program has changed the
- * superblocks.  After a failure, the session writes nothing more.
+ * superblock of the filesystem or of the journal.  After an error, the session
+ * writes nothing more.
  */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)
@@ -365,8 +374,8 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 }
 
 /*
- * Steps 5 to 7: marks the log as empty, and removes the mark of an open
- * session.
+ * Steps 5 to 7: marks the log as empty, and removes the mark of an open session
+ * from the superblock.
  */
 static errcode_t unmark(struct e4l_journal *j)
 {

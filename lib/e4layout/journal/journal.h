@@ -44,16 +44,18 @@ struct e4l_txn;
 
 /*
  * Opens the journal of @e's filesystem, which must be open for writing, and
- * loads the block bitmap if necessary.  @external is the channel of an external
- * journal's device, or NULL if the journal is not external, or if e4l_open()
- * has opened the device.  The channel is borrowed until e4l_journal_close(),
- * and its block size is set to the block size of the filesystem.  Opening and
- * closing a journal without a transaction writes nothing.
+ * loads the block bitmap if necessary.  If the caller begins no transaction,
+ * e4l_journal_open() and e4l_journal_close() write nothing.
  *
- * Errors, with *@ret NULL: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY,
- * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
- * another filesystem), _ERROR; E4L_ET_GROUP_COUNT (a count in a group
- * descriptor is out of range); ENOMEM, and errors of reading.
+ * @external is the channel of an external journal's device.  If the journal is
+ * not external, or if e4l_open() has opened the device, @external is NULL.  The
+ * channel is borrowed until e4l_journal_close(), and its block size is set to
+ * the block size of the filesystem.
+ *
+ * After an error, *@ret is NULL.  Errors: EXT2_ET_RO_FILSYS;
+ * E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is
+ * missing, or belongs to another filesystem), _ERROR; E4L_ET_GROUP_COUNT (a
+ * count in a group descriptor is out of range); ENOMEM, and read errors.
  */
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
@@ -71,8 +73,8 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
  * may be NULL.
  *
  * After a failed commit, e4l_journal_close() writes nothing and returns the
- * error of the commit.  After the failed commit, the journal needs recovery,
- * which restores the state before or after the failed transaction.
+ * error of the commit.  The journal then needs recovery, which restores the
+ * state before or after the failed transaction.
  *
  * After e4l_journal_close(), close the filesystem with e4l_close(), or with
  * ext2fs_mmp_stop() and ext2fs_free().  ext2fs_close() would write the
@@ -81,15 +83,16 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
 /*
- * Makes e4l_journal_close() discard the blocks that later transactions have
- * allocated or freed, and that are free when all changes are durable.  A device
- * unmaps discarded blocks, and an image file gets holes.  e4l_journal_close()
- * reports the result, even if it is an error, only in *@result.
+ * Makes e4l_journal_close() discard blocks that later transactions have
+ * allocated or freed.  Blocks are discarded only if they are free when all
+ * changes are durable.  A device unmaps discarded blocks, and an image file
+ * gets holes.  e4l_journal_close() stores the number of discarded blocks, and
+ * an error of the discards, only in *@result.
  */
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
 
 /*
- * Begins a transaction.  Errors: E4L_ET_BAD_ARGUMENT (a transaction is
+ * Begins a transaction.  Errors: E4L_ET_BAD_ARGUMENT (a transaction is already
  * running), ENOMEM, and the error of an earlier failed commit.
  */
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
@@ -102,23 +105,26 @@ errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
 uint32_t e4l_txn_room(const struct e4l_txn *t);
 
 /*
- * Return the transaction's copy of block @blk, which the caller changes in
- * place, including checksums.  If the transaction has no copy of the block,
- * e4l_txn_edit_block() reads the block from the device.  e4l_txn_new_block()
- * always returns a copy filled with zeroes.  *@data belongs to the transaction
- * and is valid until the transaction ends or frees the block.  Do not use these
- * functions for bitmaps, group descriptors and superblocks.  Errors:
- * E4L_ET_TXN_FULL (nothing has changed, and the transaction can continue),
- * E4L_ET_BLOCK_RANGE, ENOMEM, and errors of reading.
+ * Set *@data to the transaction's copy of block @blk.  The caller changes the
+ * copy in place, including checksums.  If the transaction has no copy of the
+ * block, e4l_txn_edit_block() reads the block from the device.
+ * e4l_txn_new_block() always returns a copy filled with zeroes.
+ *
+ * The copy belongs to the transaction, and is valid until the transaction ends
+ * or frees the block.  Do not use these functions for bitmaps, group
+ * descriptors and superblocks.  Errors: E4L_ET_TXN_FULL (nothing has changed,
+ * and the transaction can continue), E4L_ET_BLOCK_RANGE, ENOMEM, and read
+ * errors.
  */
 errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data);
 errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);
 
 /*
- * Read or write inode @ino: EXT2_INODE_SIZE() bytes at @inode, in host byte
- * order.  Writing sets the checksum in the written copy.  Errors: those
- * of e4l_txn_edit_block(), E4L_ET_ITABLE_RANGE, E4L_ET_BAD_ARGUMENT (no such
- * inode).
+ * e4l_txn_read_inode() reads inode @ino from the transaction or the device;
+ * e4l_txn_put_inode() writes inode @ino to the transaction, with a new
+ * checksum.  @inode has EXT2_INODE_SIZE() bytes, in host byte order.  Errors:
+ * errors of e4l_txn_edit_block(), E4L_ET_ITABLE_RANGE, E4L_ET_BAD_ARGUMENT (no
+ * such inode).
  */
 errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode);
 errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
@@ -127,12 +133,15 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 /*
  * Moves inode @from to the free inode number @to.  Copies the inode with a new
  * checksum, zeroes inode @from, and updates bitmaps, group descriptors and, if
- * @is_dir is true, directory counts.  fs->inode_map must be loaded.  The caller
- * changes all references to @from in the same transaction.  The inode table
- * must be zeroed at the position of @to.  Adds up to two blocks each of inode
- * tables, of inode bitmaps and of group descriptors to @t.  Errors: those of
- * e4l_txn_put_inode(); E4L_ET_CHANGED, with nothing changed: @from is free, or
- * @to is in use.
+ * @is_dir is true, directory counts.  fs->inode_map must be loaded.
+ *
+ * The caller changes all references to @from in the same transaction.  The
+ * block of the inode table that holds inode @to must be initialized.  Adds up
+ * to two blocks each of inode tables, of inode bitmaps and of group descriptors
+ * to @t.
+ *
+ * Errors: errors of e4l_txn_put_inode().  If @from is free or @to is in use,
+ * changes nothing and returns E4L_ET_CHANGED.
  */
 errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 			     bool is_dir);
@@ -142,15 +151,17 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
  * descriptors and free counts.  With bigalloc, the blocks must be whole
  * clusters, except at the end of the filesystem.  e4l_txn_free() drops the
  * transaction's copies of the blocks, but does not change fs->block_map before
- * e4l_txn_commit().  Errors, with nothing allocated or freed:
- * E4L_ET_BLOCK_IN_USE, E4L_ET_BLOCK_NOT_IN_USE, E4L_ET_BLOCK_RANGE,
- * E4L_ET_BITMAP_RANGE, E4L_ET_GROUP_COUNT, E4L_ET_BAD_ARGUMENT (part of a
- * cluster), E4L_ET_TXN_FULL, ENOMEM.
+ * e4l_txn_commit().
+ *
+ * After an error, no block is allocated or freed.  Errors: E4L_ET_BLOCK_IN_USE,
+ * E4L_ET_BLOCK_NOT_IN_USE, E4L_ET_BLOCK_RANGE, E4L_ET_BITMAP_RANGE,
+ * E4L_ET_GROUP_COUNT, E4L_ET_BAD_ARGUMENT (part of a cluster), E4L_ET_TXN_FULL,
+ * ENOMEM.
  */
 errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count);
 errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
 
-/* Blocks of a group that can be moved: the bitmaps and the inode table. */
+/* Metadata of a group that can be moved: a bitmap, or the inode table. */
 enum e4l_table {
 	E4L_BLOCK_BITMAP,
 	E4L_INODE_BITMAP,
@@ -161,65 +172,70 @@ enum e4l_table {
 blk64_t e4l_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table);
 
 /*
- * Puts a table of @group at block @to, and adds the group's block bitmap and
- * descriptor to the transaction.  Must be the first change of a transaction.
- * The caller allocates the new blocks, frees the old ones, and copies an inode
- * table before the commit.  A bitmap is written from memory: for
- * E4L_INODE_BITMAP, fs->inode_map must be loaded.  Errors: those of
- * e4l_txn_edit_block(); the caller must then abort the transaction.
+ * Makes the descriptor of @group refer to a table at block @to, and adds the
+ * group's block bitmap and descriptor to the transaction.  Must be the first
+ * change of a transaction.  The caller allocates the new blocks, frees the old
+ * blocks, and copies an inode table before the commit.
+ *
+ * The commit writes a moved bitmap from memory: for E4L_INODE_BITMAP,
+ * fs->inode_map must be loaded.  Errors: errors of e4l_txn_edit_block().  After
+ * an error, the caller must abort the transaction.
  */
 errcode_t e4l_txn_place_table(struct e4l_txn *t, dgrp_t group,
 			      enum e4l_table table, blk64_t to);
 
-/* Adds the block bitmap and the descriptor of @group, which have changed. */
+/*
+ * Adds the block bitmap and the descriptor of @group to the transaction.  The
+ * commit writes the values that e->fs has in memory.
+ */
 errcode_t e4l_txn_add_group(struct e4l_txn *t, dgrp_t group);
 
 /*
- * Like e4l_txn_commit(), but also changes the size of the filesystem to that of
- * e->fs, which the caller has changed in memory: see switch.c.  @t must be the
- * first transaction of the session.  After an error before any write,
- * *@switched is false.
+ * Like e4l_txn_commit(), but also changes the size of the filesystem to the
+ * size in e->fs, which the caller has changed in memory: see switch.c.  @t must
+ * be the first transaction of the session.  *@switched is false if the
+ * superblock on the device certainly has the old size.
  */
 errcode_t e4l_txn_switch(struct e4l_txn *t, bool *switched);
 
 /*
- * Writes the backups of the superblock and of the group descriptors, after
- * e4l_txn_switch().
+ * Writes the backups of the superblock and of the group descriptors.  Call
+ * after e4l_txn_switch().
  */
 errcode_t e4l_journal_write_backups(struct e4l_journal *j);
 
 /*
  * Makes the transaction durable, writes its blocks to their final locations,
- * and frees @t.  An empty transaction writes nothing.  Drops libext2fs' inode
- * cache.  After an error, the caller must end the session with
+ * and frees @t.  A transaction without blocks writes nothing.  Drops libext2fs'
+ * inode cache.  After an error, the caller must end the session with
  * e4l_journal_close().  After a replay of the journal, the filesystem is in the
  * state before or after the transaction.
  */
 errcode_t e4l_txn_commit(struct e4l_txn *t);
 
 /*
- * Drops the transaction, undoes its allocations, and frees @t.  @t may be NULL.
+ * Drops the transaction, reverts its changes to bitmaps and counts, and frees
+ * @t.  @t may be NULL.
  */
 void e4l_txn_abort(struct e4l_txn *t);
 
 /*
- * Predicts the result of e4l_journal_capacity() without opening the journal,
- * also for a filesystem that is open for reading.
+ * Returns what e4l_journal_capacity() would return, without opening the
+ * journal.  The filesystem may be open for reading only.
  */
 uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 
 /*
- * Returns E4L_ET_NOT_OURS, and ends all writing, if another program has changed
- * the superblock of the filesystem or of the journal.  To detect a change,
- * compares the superblocks on the device with the content that the session last
- * read or wrote.
+ * Compares the superblocks of the filesystem and of the journal on the device
+ * with the content that the session last read or wrote.  If another program has
+ * changed a superblock, ends all writing and returns E4L_ET_NOT_OURS.
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 
 /*
  * Flushes the device if the channel permits a flush in parallel with writes;
- * otherwise, does nothing.  Any thread may call e4l_journal_flush_beside().  An
- * error ends the session like a failed commit: the kernel reports a write error
+ * otherwise, does nothing.  Any thread may call this function.  An error ends
+ * the session like a failed commit, because the kernel reports a write error
  * only once, and the error can concern blocks of an earlier transaction.
  */
 errcode_t e4l_journal_flush_beside(struct e4l_journal *j);

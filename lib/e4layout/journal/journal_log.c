@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds the blocks of the log on the device, and writes transactions to the
- * log.  journal.c explains the order of the writes.
+ * journal_log: finds the blocks of the log on the device, and writes
+ * transactions to the log.  journal.c explains the order of the writes.
  */
 #include "config.h"
 #include <endian.h>
@@ -18,11 +18,11 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 	return ext2fs_crc32c_le(sum, buf, j->e->fs->blocksize);
 }
 
-/* -------------------------------------------------------- the log's map */
+/* ------------------------------------------ blocks of the log on the device */
 
 struct map_walk {
 	struct e4l_journal *j;
-	uint32_t next;		/* the next expected logical block */
+	uint32_t next; /* next logical block that the walk should pass */
 	errcode_t err;
 };
 
@@ -57,8 +57,8 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 }
 
 /*
- * Checks that no block appears twice in the log, because the log would
- * overwrite itself.
+ * Checks that no block of the device appears twice in the log.  If a block
+ * appeared twice, the log would overwrite itself.
  */
 static errcode_t check_overlap(const struct e4l_journal *j)
 {
@@ -79,8 +79,9 @@ static errcode_t check_overlap(const struct e4l_journal *j)
 }
 
 /*
- * Maps the blocks of the journal inode, and sets *@blocks to the number of
- * mapped blocks.  The journal inode may have more blocks than the journal.
+ * Maps the blocks of the journal inode to the device, and sets *@blocks to the
+ * number of mapped blocks.  The inode may have more blocks than the journal
+ * uses.
  */
 static errcode_t map_internal(struct e4l_journal *j, uint32_t *blocks)
 {
@@ -130,8 +131,8 @@ errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks)
 }
 
 /*
- * Maps the log of an external journal, and sets *@blocks to its length.  Block
- * N of the log is block N of the device.
+ * Maps the log of an external journal to its device, and sets *@blocks to the
+ * length of the device in blocks.  Block N of the log is block N of the device.
  */
 static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
 {
@@ -163,7 +164,7 @@ static const struct log_run *find_run(const struct e4l_journal *j,
 	return &j->map[low];
 }
 
-/* ------------------------------------------------- the log's superblock */
+/* ------------------------------------------------- the journal's superblock */
 
 static uint32_t super_lblk(const struct e4l_journal *j)
 {
@@ -203,9 +204,9 @@ static errcode_t check_features(const struct jbd2_super *jsb)
 }
 
 /*
- * Finds the first block of the log (j->first), the first block after the log
- * (*@last), and the fast commits.  @blocks is the length of the journal device
- * or of the journal inode.
+ * Finds the first block of the log (j->first), the block after the log
+ * (*@last), and the first block of the fast commits (j->fast).  @blocks is the
+ * length of the journal device or of the journal inode, in blocks.
  */
 static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 			      uint32_t *last)
@@ -223,7 +224,7 @@ static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 	    j->first <= super_lblk(j) || j->first > JBD2_MIN_BLOCKS / 8)
 		return E4L_ET_JOURNAL_CORRUPT;
 	*last = maxlen - fc;
-	/* the block before the fast commits is not used */
+	/* jbd2 does not use the first block of the fast commit area */
 	j->fast = fc > 1 ? *last + 1 : 0;
 	return 0;
 }
@@ -268,8 +269,9 @@ static void set_format(struct e4l_journal *j)
 }
 
 /*
- * Each half of the log has space for descriptors, blocks, the commit block, and
- * the block of zeroes after the commit block.
+ * Sets the length of a half of the log, and the number of metadata blocks that
+ * a transaction may have.  Each half also has space for descriptor blocks, a
+ * commit block, and a block of zeroes.
  */
 static void set_capacity(struct e4l_journal *j, uint32_t last)
 {
@@ -301,8 +303,9 @@ static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 }
 
 /*
- * Returns E4L_ET_NOT_OURS if the journal's superblock on the device differs
- * from the superblock that the session last read or wrote.
+ * Compares the journal's superblock on the device with the superblock that the
+ * session last read or wrote.  If the superblocks differ, returns
+ * E4L_ET_NOT_OURS.
  */
 errcode_t e4l_log_check(struct e4l_journal *j)
 {
@@ -378,14 +381,15 @@ out:
 	return err;
 }
 
-/* -------------------------------------------------- a transaction's log */
+/* ----------------------------------------- writing a transaction to the log */
 
-/* Collects blocks of the log and writes them in large requests. */
+/* A buffer that collects blocks of the log, to write them in large requests. */
 struct writer {
 	struct e4l_journal *j;
 	uint8_t *buf;
-	uint32_t lblk;		/* log block at the start of buf */
-	uint32_t fill, room;	/* used and total blocks of buf */
+	uint32_t lblk;		/* first log block in @buf */
+	/* blocks used in @buf, and length of @buf in blocks */
+	uint32_t fill, room;
 };
 
 static errcode_t writer_flush(struct writer *w)
@@ -415,8 +419,8 @@ static errcode_t writer_flush(struct writer *w)
 }
 
 /*
- * Sets *@block to the buffer of the next log block.  The buffer is zeroed, and
- * the caller fills it.
+ * Sets *@block to the buffer of the next log block.  The buffer is filled with
+ * zeroes, and the caller fills in the content.
  */
 static errcode_t writer_next(struct writer *w, uint8_t **block)
 {
@@ -450,8 +454,9 @@ static bool needs_escape(const struct txn_block *b)
 }
 
 /*
- * Returns the checksum of a block in the log.  The first word of an escaped
- * block is zero in the log.
+ * Returns the checksum of block @b in the log.  If the block begins with the
+ * magic number of the journal, the block is escaped: its first word is zero in
+ * the log.
  */
 static uint32_t block_sum(const struct e4l_journal *j,
 			  const struct txn_block *b)
@@ -505,8 +510,8 @@ static void put_tail_sum(const struct e4l_journal *j, uint8_t *block)
 }
 
 /*
- * Writes a descriptor for @n blocks, and the blocks, to the log.  @n is at most
- * tags_per_block.
+ * Writes a descriptor block for @n blocks to the log, and then the @n blocks.
+ * @n must not exceed tags_per_block.
  */
 static errcode_t write_described(struct writer *w,
 				 const struct txn_block *blocks, size_t n)
@@ -560,14 +565,14 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* a block of zeroes ends the replay before older blocks */
+	/* a block of zeroes prevents a replay of older blocks in this half */
 	return writer_next(w, &block);
 }
 
 /*
- * Clears the first block of the fast commits, without a flush.  If a fast
- * commit is older than the log, the kernel ignores the fast commit, but e2fsck
- * 1.47 fails and discards the whole log.
+ * Clears the first block of the fast commits, without a flush.  If the fast
+ * commits are older than the log, the kernel ignores them, but e2fsck 1.47
+ * fails and discards the whole log.
  */
 errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 {
@@ -586,7 +591,10 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 	return err;
 }
 
-/* Writes a transaction with the current sequence number, without a flush. */
+/*
+ * Writes a transaction with the sequence number j->seq to the log, without a
+ * flush.
+ */
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n)
 {
@@ -594,7 +602,7 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
-	/* the log of an overlay is never replayed */
+	/* skip the log of an overlay, because it is never replayed */
 	if (j->e->over)
 		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;

@@ -7,23 +7,25 @@
 #include "e4layout/base/io_pool.h"
 #include "quota.h"
 
-/* The usage of one user, group or project. */
+/* The quota entry of one user, group or project. */
 struct record {
 	enum e4l_quota_type type;
 	uint32_t id;
-	blk64_t blk;			/* block and offset of the entry */
+	/* block with the usage in bytes, and byte offset in the block */
+	blk64_t blk;
 	size_t offset;
-	uint64_t bytes;			/* usage when the record was read */
-	uint64_t less;	/* decreases that e4l_quota_check() has accepted */
+	uint64_t bytes; /* usage in bytes when the entry was read */
+	/* sum of the decreases in bytes that e4l_quota_check() has accepted */
+	uint64_t less;
 };
 
 struct e4l_quota {
 	struct e4l *e;
 	ext2_ino_t inos[QUOTA_TYPES];
-	/* size of each quota file in units of QUOTA_BLOCK bytes */
+	/* length of each quota file in blocks of QUOTA_BLOCK bytes */
 	uint32_t blocks[QUOTA_TYPES];
 	void *entries;			/* tsearch(3) tree of struct record */
-	char *buf;			/* one block of the filesystem */
+	char *buf; /* buffer for one block of the filesystem */
 };
 
 static const char doing[] = "reading the quota usage";
@@ -37,12 +39,12 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* ---------------------------------------------------------- reading the file */
+/* ----------------------------------------------------- reading a quota file */
 
 /*
- * Reads block @number of a quota file, which has QUOTA_BLOCK bytes.  Sets *@at
- * to the block, which is in q->buf, and records the location of the block in
- * @record.
+ * Reads block @number of a quota file.  A quota file has blocks of QUOTA_BLOCK
+ * bytes.  Sets *@at to the content in q->buf.  Stores the filesystem block that
+ * contains the quota block in @record.
  */
 static errcode_t read_block(struct e4l_quota *q, enum e4l_quota_type type,
 			    uint32_t number, struct record *record, char **at)
@@ -122,7 +124,10 @@ void e4l_quota_free(struct e4l_quota *q)
 	free(q);
 }
 
-/* Sets *@number to the block that has the entry of @record. */
+/*
+ * Searches the tree of the quota file for the ID of @record.  Sets *@number to
+ * the number of the block that has the entry.
+ */
 static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 			   uint32_t *number)
 {
@@ -145,8 +150,8 @@ static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 }
 
 /*
- * Reads the entry of @record.  Ignores entries with 0 inodes: an unused entry
- * has ID 0, like the entry of root.
+ * Reads the quota entry of @record.  Ignores entries with 0 inodes, because
+ * unused entries have the ID 0 of root.
  */
 static errcode_t read_entry(struct e4l_quota *q, struct record *record)
 {
@@ -201,8 +206,9 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 /* ------------------------------------------------------------------ counting */
 
 /*
- * The size of an EA inode is charged to the owners of the inodes that have the
- * attribute.
+ * Returns whether a change of @inode by @bytes changes quota usage.  The size
+ * of an EA inode is charged to the owners of the inodes that have the
+ * attribute, not to the owner of the EA inode.
  */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)

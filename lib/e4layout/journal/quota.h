@@ -6,7 +6,9 @@
 #include "e4layout/format/quota.h"
 #include "journal.h"
 
-/* Opaque: the quota files, and the positions of the entries that were used. */
+/*
+ * The quota files of a filesystem, and the locations of entries that were read.
+ */
 struct e4l_quota;
 
 /*
@@ -19,20 +21,20 @@ void e4l_quota_free(struct e4l_quota *q);
 
 /*
  * Checks that the usage of the owners of @inode can change by @bytes, which may
- * be negative.  The caller calls e4l_quota_check() before any write, once for
- * each change that will follow.  @inode has s_inode_size bytes in host byte
- * order.  Error: E4L_ET_QUOTA (an owner has no entry, or the usage would become
- * negative).  @q may be NULL.
+ * be negative.  Call e4l_quota_check() before any write, once for each later
+ * call of e4l_quota_charge().  @inode has s_inode_size bytes in host byte
+ * order.  @q may be NULL.  Error: E4L_ET_QUOTA (an owner has no entry, or the
+ * usage would become negative).
  */
 errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 			  const void *inode, int64_t bytes);
 
-/* Maximum number of blocks that one e4l_quota_charge() changes. */
+/* Maximum number of blocks that one call of e4l_quota_charge() changes. */
 #define QUOTA_TXN_BLOCKS QUOTA_TYPES
 
 /*
- * Adds @bytes to the usage of @inode's owners, in the transaction @t.  @q may
- * be NULL.
+ * Adds @bytes to the usage of the owners of @inode, in the transaction @t.  @q
+ * may be NULL.
  */
 errcode_t e4l_quota_charge(struct e4l_quota *q, struct e4l_txn *t,
 			   ext2_ino_t ino, const void *inode, int64_t bytes);

@@ -32,9 +32,10 @@ static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
 }
 
 /*
- * Returns the value of the spare bytes that changes the checksum by @wanted.
- * Bit i of this value flips the bits effect[i] of the checksum.  The 32 effects
- * are linearly independent, so that elimination finds the only solution.
+ * Returns the value of the four spare bytes that changes the checksum by
+ * @wanted.  Bit i of the value flips the bits effect[i] of the checksum.  The
+ * 32 effects are linearly independent, so that Gaussian elimination finds the
+ * only solution.
  */
 static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 {
@@ -58,7 +59,7 @@ static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 	return answer;
 }
 
-/* Chooses the spare bytes so that the checksum of @sb is @checksum. */
+/* Sets the spare bytes of @sb so that the checksum of @sb is @checksum. */
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum)
 {
 	uint32_t effect[32], base = sum_with(sb, 0);
@@ -88,11 +89,13 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 }
 
 /*
- * Reads or writes the whole block that contains the superblock, at byte 1024 of
- * the device.  The block size of the channel must not be changed, because
- * undo_io would confuse block numbers.  A write does not change other bytes of
- * the block, so that a power failure cannot damage them.  Sets *@began just
- * before the write, unless @began is NULL.
+ * Reads or writes the whole block that contains the superblock, which begins at
+ * byte 1024 of the device.  Smaller requests would need another block size of
+ * the channel, and undo_io would then confuse block numbers.
+ *
+ * A write does not change other bytes of the block, so that a power failure
+ * cannot damage them.  Sets *@began to true just before the write.  @began may
+ * be NULL.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb, bool *began)
@@ -123,7 +126,9 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	return err;
 }
 
-/* Returns the number of bytes that the filesystem's channel has written. */
+/*
+ * Returns the number of bytes that the filesystem's channel has written so far.
+ */
 static uint64_t bytes_written(ext2_filsys fs)
 {
 	io_stats stats = NULL;
@@ -141,7 +146,7 @@ static errcode_t not_ours(struct e4l_journal *j)
 
 /*
  * Reads the superblock into j->sb.  Fails if another program has changed the
- * superblock after libext2fs has read it or write_super() has written it.
+ * superblock since libext2fs read it or write_super() wrote it.
  */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
@@ -162,8 +167,8 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 }
 
 /*
- * Returns E4L_ET_NOT_OURS if the superblock on the device differs from the
- * superblock that the session last read or wrote.
+ * Compares the superblock on the device with the superblock that the session
+ * last read or wrote.  If the superblocks differ, returns E4L_ET_NOT_OURS.
  */
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
@@ -193,9 +198,9 @@ static errcode_t write_super(struct e4l_journal *j,
 }
 
 /*
- * Marks an open session in the superblock on disk: sets needs_recovery or,
- * without a journal, clears the valid state.  e4l_super_unmark() removes the
- * mark.
+ * Marks the filesystem as having an open session.  With a journal, sets
+ * needs_recovery in the superblock on disk; without a journal, clears the valid
+ * state.  e4l_super_unmark() removes the mark.
  */
 errcode_t e4l_super_mark(struct e4l_journal *j)
 {
@@ -209,7 +214,10 @@ errcode_t e4l_super_mark(struct e4l_journal *j)
 	return write_super(j, &sb);
 }
 
-/* Updates s_kbytes_written in @sb.  Like libext2fs, does not change 0. */
+/*
+ * Updates s_kbytes_written in @sb.  If the field is 0, leaves 0, as libext2fs
+ * does.
+ */
 static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 {
 	ext2_filsys fs = j->e->fs;
@@ -222,8 +230,8 @@ static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 }
 
 /*
- * Copies the backup of the journal inode's block map.  libext2fs keeps an extent
- * map in the byte order of the disk.
+ * Copies the backup of the journal inode's block map to @sb, which is in the
+ * byte order of the disk.
  */
 static void copy_journal_map(ext2_filsys fs, struct ext2_super_block *sb)
 {
@@ -250,7 +258,7 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 		sb.s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
 	sb.s_free_inodes_count =
 		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
-	/* the journal may have moved */
+	/* the session may have moved the journal */
 	copy_journal_map(fs, &sb);
 	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
 	fs->super->s_wtime = (uint32_t)now;
@@ -277,7 +285,10 @@ static void set_counts(ext2_filsys fs, struct ext2_super_block *sb)
 	sb->s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
 }
 
-/* The fields of the second half: each half is valid with the other's old one. */
+/*
+ * Sets the fields in the second 512 bytes of the superblock, including the
+ * checksum.  The checksum is valid with the old or the new first 512 bytes.
+ */
 static void set_second_half(ext2_filsys fs, struct ext2_super_block *sb)
 {
 	int i;

@@ -1,37 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The write that changes the size of a filesystem.
+ * switch: commits a transaction that changes the size of a filesystem.
  *
  * The kernel and e2fsck read the number of groups from the superblock before
- * they replay the journal.  Therefore the descriptors and bitmaps of the new
- * size must not be replayed under a superblock of the old size, and must be
- * replayed under one of the new size.  The superblock's flag needs_recovery
- * decides both, together with the size:
+ * they replay the journal.  Therefore a superblock with the old size must
+ * prevent a replay of descriptors and bitmaps for the new size, and a
+ * superblock with the new size must cause the replay.  One write of the
+ * superblock sets the size and the flag needs_recovery:
  *
  *   1. The log is empty, and needs_recovery is clear.  The journal's superblock
  *      gets the sequence number of the transaction.                      flush
  *   2. The new metadata are written to the log, with a commit block.     flush
- *   3. The journal's superblock points at the transaction.  Nobody replays it:
- *      needs_recovery is still clear.                                    flush
+ *   3. The journal's superblock points at the transaction.  The kernel does not
+ *      replay the transaction, because needs_recovery is clear.          flush
  *   4. One write gives the superblock the new size and needs_recovery.   flush
  *   5. The metadata are written to their final locations.                flush
  *   6. The backups are written.  The session ends as usual.
  *
- * Before step 4, the filesystem has its old size.  A kernel empties the log.
- * e2fsck asks whether to replay a log that needs_recovery does not announce.
- * Both answers leave all files intact: no file has blocks or inodes above the
- * new end, so that e2fsck only has to correct bitmaps and the resize inode.  If
- * reserved blocks replace descriptors of the old size, e2fsck takes descriptors
- * from a backup; shrink/size.c permits such a size only if there is a backup.
- * After step 4, the filesystem has its new size, and the replay completes it.
+ * If power fails before step 4, the filesystem has its old size.  The kernel
+ * empties the log.  If the log is not empty although needs_recovery is clear,
+ * e2fsck asks whether to replay the log.  All files are intact with and without
+ * a replay, because no file has blocks or inodes above the new end.  e2fsck
+ * only has to correct bitmaps and the resize inode.  If reserved blocks replace
+ * descriptors of the old size, e2fsck takes descriptors from a backup;
+ * shrink/size.c permits such a size only if there is a backup.
  *
- * Step 4 is safe if sectors of 512 bytes tear: all fields that decide are in
- * the first sector.  The second sector has the backup groups (sparse_super2), the
- * overhead, and the checksum.  super.c chooses spare bytes of the first sector
- * so that the checksum of each second sector is right with each first sector.
+ * If power fails after step 4, the filesystem has its new size, and the replay
+ * completes the metadata.
  *
- * Without a journal, the superblock is written first, as not clean: e2fsck then
- * completes the new size.
+ * Step 4 is safe even if only one of the two 512-byte sectors of the superblock
+ * is written.  The first sector has the size and needs_recovery.  The second
+ * sector has the backup groups (sparse_super2), the overhead, and the checksum.
+ * If the last four bytes of s_last_mounted are unused, super.c sets these bytes
+ * so that the checksum is right for all combinations of old and new sectors.
+ *
+ * On a filesystem without a journal, the superblock with the new size is
+ * written first, and is marked as not clean.  After a power failure, e2fsck
+ * completes the metadata.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -40,8 +45,9 @@
 #include "journal_internal.h"
 
 /*
- * After an error of step 3 or 4, marks the log as empty if the superblock on
- * the device is still the old one, so that e2fsck does not ask about the log.
+ * After an error of step 3 or 4: if the superblock on the device still has the
+ * old size, marks the log as empty, so that e2fsck does not ask whether to
+ * replay the log.
  */
 static void take_back(struct e4l_journal *j, bool *switched)
 {
@@ -55,7 +61,10 @@ static void take_back(struct e4l_journal *j, bool *switched)
 	j->e->detail = detail;
 }
 
-/* Steps 1 and 2. */
+/*
+ * Steps 1 and 2: writes the transaction to the log, which stays marked as
+ * empty.
+ */
 static errcode_t write_log(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n)
 {
@@ -74,7 +83,7 @@ static errcode_t write_log(struct e4l_journal *j,
 	return err;
 }
 
-/* Step 3. */
+/* Step 3: makes the journal's superblock point at the transaction. */
 static errcode_t announce_log(struct e4l_journal *j)
 {
 	errcode_t err = e4l_log_point(j, e4l_log_start(j, j->seq));
@@ -82,7 +91,10 @@ static errcode_t announce_log(struct e4l_journal *j)
 	return err ? err : e4l_journal_settle(j);
 }
 
-/* Steps 3 to 5. */
+/*
+ * Steps 3 to 5: changes the size, and writes the metadata to their final
+ * locations.  On a filesystem without a journal, there is no step 3.
+ */
 static errcode_t write_all(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n,
 			   bool *switched)
@@ -122,7 +134,10 @@ errcode_t e4l_journal_switch(struct e4l_journal *j,
 
 /* ------------------------------------------------------------ the backups */
 
-/* Copies block @i of the group descriptors to @buf, as on disk. */
+/*
+ * Copies block @i of the group descriptors to @buf, in the byte order of the
+ * disk.
+ */
 static void copy_descriptors(ext2_filsys fs, uint32_t i, uint8_t *buf)
 {
 	memcpy(buf, (uint8_t *)fs->group_desc + (size_t)i * fs->blocksize,
@@ -143,7 +158,10 @@ static errcode_t write_block(struct e4l_journal *j, blk64_t blk, uint8_t *buf)
 	return err ? e4l_fail(j->e, err, "writing a backup", 0, blk) : 0;
 }
 
-/* Like libext2fs: a backup is not valid, and has no log to replay. */
+/*
+ * Writes a backup of the superblock.  Like libext2fs, clears the valid state
+ * and needs_recovery in a backup.
+ */
 static errcode_t write_super(struct e4l_journal *j, dgrp_t group, blk64_t blk,
 			     uint8_t *buf)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Changes the stored tunables of a filesystem in a transaction. */
+/*
+ * tunables_write: changes the stored tunables of a filesystem in a transaction.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +42,8 @@ static errcode_t free_empty_block(ext2_filsys fs)
 }
 
 /*
- * Returns the number of clusters of the EA inodes to which the attribute
- * entries in the @size bytes at @at refer.
+ * Examines the attribute entries in the @size bytes at @at.  Returns the number
+ * of clusters of the EA inodes that have the values of these attributes.
  */
 static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 {
@@ -66,8 +68,9 @@ static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 }
 
 /*
- * Sets *@clusters to the number of clusters of EA inodes that i_blocks of the
- * root directory counts.  libext2fs has verified the attribute entries.
+ * Sets *@clusters to the number of clusters of EA inodes that the attributes of
+ * the root directory use.  libext2fs has already verified the attribute
+ * entries.
  */
 static errcode_t count_value_inodes(ext2_filsys fs, uint64_t *clusters)
 {
@@ -105,10 +108,9 @@ out:
 }
 
 /*
- * Updates i_blocks of the root directory, because libext2fs does not count the
- * EA inodes that it creates and frees.  The kernel and e2fsck count EA inodes
- * in i_blocks.  @before is the number of clusters of EA inodes before the
- * change.
+ * Updates i_blocks of the root directory after EA inodes were created or freed.
+ * The kernel and e2fsck count EA inodes in i_blocks, but libext2fs does not.
+ * @before is the number of clusters of EA inodes before the change.
  */
 static errcode_t follow_value_inodes(ext2_filsys fs, uint64_t before)
 {
@@ -170,6 +172,9 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 	errcode_t err = e4l_change(e, external, "changing the tunables",
 				   put_tunables, (void *)t);
 
-	/* E4L_ET_TUNABLES_QUOTA has a message that recommends a mount */
+	/*
+	 * the message of E4L_ET_TUNABLES_QUOTA recommends to mount the
+	 * filesystem
+	 */
 	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }

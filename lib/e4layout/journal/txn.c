@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * txn: a transaction in memory, with the new content of metadata blocks, the
+ * txn: a transaction in memory: the new content of metadata blocks, the
  * allocated and freed blocks, and the moved inodes.
  */
 #include "config.h"
@@ -12,7 +12,7 @@
 #include "e4layout/format/host_inode.h"
 #include "journal_internal.h"
 
-/* Groups with a changed bitmap, and their bg_flags before the change. */
+/* Groups whose bitmap has changed.  @flags: bg_flags before the change. */
 struct groups {
 	struct {
 		dgrp_t group;
@@ -22,8 +22,8 @@ struct groups {
 };
 
 /*
- * A moved inode.  @flags and @unused are the bg_flags and the bg_itable_unused
- * of the group of @to before the move.
+ * A moved inode.  For the group of inode @to, @flags and @unused are the
+ * bg_flags and the bg_itable_unused before the move.
  */
 struct moved {
 	ext2_ino_t from, to;
@@ -32,7 +32,7 @@ struct moved {
 	uint32_t unused;
 };
 
-/* A moved table of a group, and its old place. */
+/* A moved table of a group.  @from is the first block of the old location. */
 struct placed {
 	dgrp_t group;
 	enum e4l_table table;
@@ -41,8 +41,8 @@ struct placed {
 
 /* A block that the transaction writes. */
 struct block_entry {
-	struct txn_block b;		/* key of the tree */
-	/* links of the list e4l_txn.entries */
+	struct txn_block b;		/* must be first: key of e4l_txn.tree */
+	/* links of the list that begins at e4l_txn.entries */
 	struct block_entry *next, **link;
 };
 
@@ -57,8 +57,8 @@ struct e4l_txn {
 	size_t n_moved;
 	struct placed *placed;
 	size_t n_placed;
-	uint8_t *seen;			/* content of @seen_blk on the device */
-	blk64_t seen_blk;		/* 0: @seen has no content */
+	uint8_t *seen; /* content of block @seen_blk on the device */
+	blk64_t seen_blk; /* block number; 0: @seen has no content */
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -109,7 +109,7 @@ static void unlink_entry(struct e4l_txn *t, struct block_entry *e)
 	t->n--;
 }
 
-/* Adds the block @blk, filled with zeroes, to the transaction. */
+/* Adds block @blk, filled with zeroes, to the transaction. */
 static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 			   struct txn_block **ret)
 {
@@ -139,8 +139,8 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 
 /*
  * Sets *@ret to the content of block @blk on the device, which is valid until
- * the next call.  @blk must not be 0.  Caches the last block, because callers
- * examine most blocks before they change them.
+ * the next call.  @blk must not be 0.  Keeps the content of the last block,
+ * because callers examine most blocks before they change them.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {
@@ -177,7 +177,7 @@ static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 	return read_device(t, blk, ret);
 }
 
-/* Removes @blk from the transaction. */
+/* Removes block @blk from the transaction. */
 static void forget_block(struct e4l_txn *t, blk64_t blk)
 {
 	struct block_entry *e = find_entry(t, blk);
@@ -320,9 +320,9 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 }
 
 /*
- * If @group is not in @groups, adds @group, and adds two blocks to the
- * transaction: @bitmap, which is a bitmap of the group, and the descriptor
- * block.  fill_groups() fills the two blocks at the commit.
+ * Adds two blocks to the transaction: @bitmap, a bitmap of @group, and the
+ * block with the group's descriptor.  fill_groups() fills the two blocks at the
+ * commit.  If @group is already in @groups, does nothing.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)
@@ -411,8 +411,8 @@ static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 }
 
 /*
- * Checks that the free cluster counts of the groups of @r will be in range
- * after set_range().
+ * Checks that the free cluster counts of all groups of @r stay in range if
+ * set_range() is called with @r and @in_use.
  */
 static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 {
@@ -433,8 +433,8 @@ static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 }
 
 /*
- * Marks the blocks of @r in memory as in use if @in_use is true, otherwise as
- * free.  Updates the counts and flags of the groups.
+ * Marks the blocks of @r in memory: if @in_use is true, as in use; otherwise,
+ * as free.  Updates the free counts and the flags of the groups.
  */
 static void set_range(ext2_filsys fs, struct range r, bool in_use)
 {
@@ -508,9 +508,9 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
 }
 
 /*
- * Checks that all blocks that the transaction writes are in use after the frees
- * of the transaction.  A replay must not write to a free block, which can get
- * data before the next commit.
+ * Checks that all blocks that the transaction writes are in use after the
+ * commit.  Data can be written to a free block before the next commit, and a
+ * replay would overwrite the data.
  */
 static errcode_t check_blocks(struct e4l_txn *t,
 			      const struct txn_block *blocks)
@@ -572,8 +572,9 @@ static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 }
 
 /*
- * Extends the used part of the inode table of @ino's group up to @ino.  Without
- * group checksums, marks the whole table as used.
+ * Marks inode @ino, and all inodes before it in the inode table, as initialized
+ * in the group descriptor.  Without group checksums, marks the whole inode
+ * table.
  */
 static void use_table(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -697,7 +698,7 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 	return 0;
 }
 
-/* ------------------------------------------------------- moving tables */
+/* -------------------------------------- moving bitmaps and inode tables */
 
 blk64_t e4l_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table)
 {
@@ -726,7 +727,7 @@ static void set_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table,
 	}
 }
 
-/* Restores the old place of the table that was placed last. */
+/* Undoes the last change of e4l_txn_place_table() in the group descriptor. */
 static void put_table_back(struct e4l_txn *t)
 {
 	const struct placed *p = &t->placed[--t->n_placed];
@@ -764,7 +765,7 @@ errcode_t e4l_txn_place_table(struct e4l_txn *t, dgrp_t group,
 
 /*
  * Copies the block bitmap of @group from memory to @buf, and sets the bits
- * beyond the end of the group.
+ * after the last cluster of the group.
  */
 static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
@@ -808,7 +809,7 @@ static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
 
 /*
  * Copies the inode bitmap of @group from memory to @buf, and sets the bits
- * beyond the end of the group.
+ * after the last inode of the group.
  */
 static errcode_t fill_inode_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
@@ -899,7 +900,10 @@ static void txn_destroy(struct e4l_txn *t)
 	free(t);
 }
 
-/* Undoes what set_range() has changed besides the counts. */
+/*
+ * Restores the flag EXT2_BG_BLOCK_UNINIT of all groups whose block bitmap has
+ * changed, and sets the checksums of the group descriptors.
+ */
 static void restore_flags(struct e4l_txn *t)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -955,7 +959,10 @@ static errcode_t write_blocks(struct e4l_journal *j,
 	return n ? e4l_journal_commit(j, blocks, n) : 0;
 }
 
-/* Commits the transaction and, unless @switched is NULL, the size. */
+/*
+ * Commits the transaction.  Unless @switched is NULL, also changes the size of
+ * the filesystem.
+ */
 static errcode_t commit(struct e4l_txn *t, bool *switched)
 {
 	struct e4l_journal *j = t->j;
