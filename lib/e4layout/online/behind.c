@@ -45,16 +45,16 @@ static int write_out(const struct e4l_moved *m)
 	return e4l_file_write_out(m->pages.fd, m->pages.at, length_of(m));
 }
 
-/* State while a moved part is swapped back to its old blocks. */
+/* Used while the blocks of a moved part of a file are swapped back. */
 struct back {
 	const struct e4l_moved *m;
-	const struct e4l_exchange *x;	/* the current exchange */
+	const struct e4l_exchange *x; /* the exchange that is being reverted */
 	int naps;
 };
 
 /*
- * Called if a swap fails because other programs make pages dirty.  Writes the
- * pages out, so that the next swap can succeed.
+ * Called if a swap fails because other programs have made pages dirty.  Writes
+ * the dirty pages out, so that the next attempt can succeed.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {
@@ -70,8 +70,8 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 }
 
 /*
- * Sets *@part to the part of @x that is in the blocks to which @m was moved.
- * Returns false if no block of @x is in the blocks of @m.
+ * Sets *@part to the blocks of extent @x that the exchange @m has moved to new
+ * physical blocks.  If @m has moved no block of @x, returns false.
  */
 static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
@@ -102,9 +102,10 @@ static bool is_held(const struct e4l_moved *m, const unsigned char *page,
 }
 
 /*
- * Swaps @x back to the old blocks.  The kernel copies the pages in memory,
- * which are the only copy of the data.  A page that was dropped from memory is
- * not swapped back, because its content on disk is unknown.
+ * Swaps the blocks of extent @x back to the old physical blocks.  The kernel
+ * takes the content from the pages in memory, which are the only copy of the
+ * data.  If a page was dropped from memory, skips the blocks of the page,
+ * because their content on disk is unknown.
  */
 static void swap_back(struct back *back, const unsigned char *page,
 		      const struct e4l_extent *x)
@@ -131,9 +132,9 @@ static void swap_back(struct back *back, const unsigned char *page,
 }
 
 /*
- * Swaps every block of @m back that is still in its new physical block and at
- * its logical block.  If other programs have shifted a block in the file, skips
- * the block, because its page is not in memory.
+ * Swaps the blocks of @m back if they are still at the logical and physical
+ * blocks at which the exchange left them.  If other programs have shifted a
+ * block in the file, skips the block, because its page is not in memory.
  */
 static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
@@ -151,7 +152,10 @@ static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file 
 	}
 }
 
-/* Returns whether the file has only holes or unwritten blocks in @x. */
+/*
+ * Returns whether the file has only holes or unwritten blocks in the range of
+ * @x.
+ */
 static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 {
 	off_t at = (off_t)x->lblk * m->blocksize;
@@ -187,7 +191,10 @@ static bool put_back(const struct e4l_moved *m)
 	    !e4l_file_map(m->pages.fd, false, &f))
 		swap_all_back(m, &f, page);
 	free(page);
-	/* write out data that other programs have written after the exchange */
+	/*
+	 * first write out the data that other programs have written after the
+	 * exchange
+	 */
 	write_out(m);
 	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);
 	e4l_file_close(&f);
@@ -202,8 +209,8 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	if (failed)
 		b->failed(m->ino, back, b->priv);
 	/*
-	 * if blocks are lost, keep the pages, so that programs can still read
-	 * the data
+	 * If data is not back in the old blocks, keep the pages, so that
+	 * programs can still read the data.
 	 */
 	if (back)
 		e4l_resident_restore(&m->pages);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * carry: carries out the plan of a mounted filesystem.  Each file is opened and
- * mapped again immediately before its moves.  A file that has changed is not
- * moved.  If the target of a file is no longer free, finish_later() moves the
- * file to other blocks at the end of the run.
+ * carry: carries out the plan for a mounted filesystem.  Each file is opened
+ * and mapped again immediately before its moves.  A file that has changed is
+ * not moved.  If the target of a file is no longer free, finish_later() moves
+ * the file to other blocks at the end of the run.
  */
 #include "config.h"
 #include <errno.h>
@@ -36,8 +36,8 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 }
 
 /*
- * Stops moving the file.  Reports @why unless a reason for the file was already
- * reported.
+ * Ends the moves of the file.  Reports the reason @why, unless a reason was
+ * already reported for the file.
  */
 static void give_up(struct e4l_online *o, struct e4l_candidate *c,
 		    enum e4l_skip why, uint64_t extents)
@@ -53,8 +53,8 @@ static struct e4l_candidate *find(const struct e4l_online *o, ext2_ino_t ino)
 }
 
 /*
- * Returns the reason why the run has ended, or E4L_SKIP_NONE if the run
- * continues.
+ * Returns the reason why the run has ended.  If the run continues, returns
+ * E4L_SKIP_NONE.
  */
 static enum e4l_skip ended(const struct e4l_online *o)
 {
@@ -72,8 +72,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 		return;
 	o->run.result->files_done -= c->done;
 	/*
-	 * if a reason was already reported, do not report a successful move
-	 * back
+	 * if a reason was already reported for the file, the second report is
+	 * needed only if data is lost
 	 */
 	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
 	     c->told && put_back ? 0 : c->moves ? c->moves : 1, EIO);
@@ -84,8 +84,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 /* ----------------------------------------------- opening and mapping files */
 
 /*
- * Reads the file's map.  Returns E4L_SKIP_NONE, or the reason why the map is
- * incomplete or cannot be read.
+ * Reads the block map of the file from the kernel.  Returns E4L_SKIP_NONE, or
+ * the reason why the map is incomplete or cannot be read.
  */
 static enum e4l_skip map(struct e4l_open_file *f)
 {
@@ -99,7 +99,9 @@ static enum e4l_skip map(struct e4l_open_file *f)
 	       f->unsettled ? E4L_SKIP_BEING_WRITTEN : E4L_SKIP_NONE;
 }
 
-/* Opens and maps the file; on failure, reports the reason and returns false. */
+/*
+ * Opens and maps the file.  On failure, reports the reason and returns false.
+ */
 static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 		      struct e4l_open_file *f)
 {
@@ -130,8 +132,8 @@ static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 /* -------------------------------------------------------------------- moves */
 
 /*
- * Returns whether the blocks that @m moves are still at the physical blocks
- * that the plan expects.
+ * Returns whether the blocks that @m moves are at the physical blocks at which
+ * the plan has found them.
  */
 static bool is_in_place(const struct e4l_open_file *f,
 			const struct e4l_plan_move *m)
@@ -156,8 +158,8 @@ static bool is_in_place(const struct e4l_open_file *f,
 }
 
 /*
- * Counts the fragments that could still be saved in a file.  The run may have
- * moved a part of the file.
+ * Counts again how many fragments of the file could be saved, because the run
+ * may have moved a part of the file.
  */
 static void look_again(struct e4l_candidate *c, struct e4l_open_file *f)
 {
@@ -174,8 +176,8 @@ static void count_done(struct e4l_online *o, struct e4l_candidate *c)
 }
 
 /*
- * Carries out the move @m.  Returns false if the file's remaining moves in the
- * batch must be skipped.
+ * Carries out the move @m.  If the remaining moves of the file in this batch
+ * must be skipped, returns false.
  */
 static bool move(struct e4l_online *o, struct e4l_candidate *c,
 		 struct e4l_open_file *f, const struct e4l_plan_move *m)
@@ -188,8 +190,9 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 	if (!is_in_place(f, m)) {
 		look_again(c, f);
 		/*
-		 * report nothing if another run has moved the file, or if
-		 * finish_later() will move the file
+		 * If no fragment can be saved, another run has moved the file:
+		 * report nothing.  If c->later is true, finish_later() will
+		 * move the file or report a reason.
 		 */
 		if (c->moves && !c->later)
 			give_up(o, c, E4L_SKIP_BEING_WRITTEN, c->moves);
@@ -212,7 +215,7 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 	return !why;
 }
 
-/* Carries out the @n moves of one file in a batch. */
+/* Carries out the @n moves of one file that are in one batch. */
 static void move_file(struct e4l_online *o, const struct e4l_plan_move *v,
 		      size_t n)
 {
@@ -265,8 +268,9 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 /* ------------------------------------------ moves without a planned target */
 
 /*
- * Returns the number of extents, from extent @i on, that are contiguous in the
- * file.  Sets *@len to the number of blocks of these extents before @eof.
+ * Finds the logical run that begins with extent @i: extents without a hole
+ * between them.  Returns the number of these extents, and sets *@len to the
+ * number of their blocks before block @eof.
  */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)
@@ -309,8 +313,8 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 }
 
 /*
- * Returns whether a file that was skipped for the reason @why may be moved
- * after other files have moved.
+ * Returns whether the reason @why means a lack of free space, so that the file
+ * may be moved after other files have moved.
  */
 static bool is_space(enum e4l_skip why)
 {
@@ -319,8 +323,8 @@ static bool is_space(enum e4l_skip why)
 
 /*
  * Moves each fragmented logical run of the file to any free extent that is long
- * enough.  If @last is true, no attempt follows, and a lack of space must be
- * reported.
+ * enough.  If @last is true, the run does not try the file again, so that a
+ * lack of space must be reported.
  */
 static void finish_file(struct e4l_online *o, struct e4l_candidate *c,
 			bool last)
@@ -365,9 +369,9 @@ static void finish_all(struct e4l_online *o, bool last)
 }
 
 /*
- * Repeats finish_all() until it moves no file.  Before each repetition,
- * reserves free space again, including blocks that moved files have left: the
- * new slices are fewer and longer.
+ * Moves the files whose targets were no longer free.  Repeats finish_all()
+ * until no file moves.  Before each repetition, reserves free space again: the
+ * blocks that moved files have left make the free extents longer.
  */
 static void finish_later(struct e4l_online *o)
 {
@@ -423,7 +427,7 @@ static void join_all(struct e4l_online *o)
 
 /* ------------------------------------------------------------ the whole run */
 
-/* Looks up the paths of the files for which @wanted is true. */
+/* Looks up the paths of all files for which @wanted returns true. */
 static errcode_t learn_names(struct e4l_online *o,
 			     bool (*wanted)(const struct e4l_candidate *c))
 {
@@ -473,8 +477,8 @@ errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why)
 }
 
 /*
- * Counts the planned moves of each file, and looks up the paths of the files to
- * move.
+ * Counts the planned moves of each file, and looks up the paths of the files
+ * that will move.
  */
 static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 			 size_t n)
@@ -493,8 +497,8 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 }
 
 /*
- * For each file that the run has not reached, reports the reason why the run
- * has ended.
+ * Reports the reason why the run has ended, for each file that the run has not
+ * reached.
  */
 static void skip_rest(struct e4l_online *o)
 {

@@ -11,17 +11,19 @@
 #include "failure.h"
 #include "e4layout/base/array.h"
 
-#define SPARE_PERCENT	5 /* percentage of the filesystem that stays free */
+/* percentage of the filesystem that stays free during a run */
+#define SPARE_PERCENT	5
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
-/* up to this number of blocks, a gap between slices counts as free */
+/* number of blocks between two slices that may count as free space */
 #define TREE_GAP	8
 /*
- * number of fallocate() calls, between which other programs can allocate space
+ * Number of fallocate() calls that reserve the free space.  Other programs can
+ * allocate space between two calls.
  */
 #define CHUNKS	64
 #define LEAST_CHUNK_BYTES	(16u << 20)
-/* after this time, fstatvfs() is called again */
+/* time in nanoseconds after which fstatvfs() is called again */
 #define FRESH_NSEC	2000000
 
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
@@ -54,8 +56,8 @@ void e4l_donor_close(struct e4l_donor *d)
 }
 
 /*
- * Returns the number of blocks that may be reserved.  The result is negative if
- * free space is smaller than the reserve.
+ * Returns the number of blocks that the donor may reserve.  If free space is
+ * smaller than the space that must stay free, the number is negative.
  */
 static int64_t room(const struct e4l_donor *d)
 {
@@ -113,8 +115,8 @@ static int map(struct e4l_donor *d)
 }
 
 /*
- * Returns the index of the extent of @f that contains @lblk.  If @lblk is in a
- * hole, returns the index of the next extent.
+ * Returns the index of the extent of @f that contains logical block @lblk.  If
+ * @lblk is in a hole, returns the index of the next extent.
  */
 static size_t extent_at(const struct e4l_open_file *f, uint64_t lblk)
 {
@@ -153,12 +155,14 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 }
 
 /*
- * Merges three sorted lists into a new map.  The new map has the slices of @v
- * except the taken slices, plus the given slices.
+ * Merges three lists, which are sorted by physical block, into a new map of the
+ * donor.  The new map has the slices of @v without the slices of @taken, plus
+ * the slices of @given.
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	struct e4l_slice rest; /* unmerged part of a slice */
+	/* blocks at the end of a slice of @v that are not merged yet */
+	struct e4l_slice rest;
 };
 
 static bool next_kept(struct merge *m)
@@ -188,8 +192,8 @@ static bool next_kept(struct merge *m)
 }
 
 /*
- * Removes the part before the next taken block from m->rest, and returns the
- * removed part.
+ * Removes the blocks before the next slice of m->taken from m->rest, and
+ * returns the removed blocks.
  */
 static struct e4l_slice take_kept(struct merge *m)
 {
@@ -204,9 +208,9 @@ static struct e4l_slice take_kept(struct merge *m)
 }
 
 /*
- * Removes blocks that files have taken from the donor's map.  If @committed is
- * true, the exchanges are durable, and blocks that files have left are added to
- * the map.
+ * Updates the donor's map: removes the blocks that files have taken.  If
+ * @committed is true, the exchanges are durable, and the blocks that files have
+ * left are added to the map.
  */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
@@ -250,9 +254,9 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 }
 
 /*
- * Returns the length, in blocks, of the largest free extent that the slices
- * form, without the @len blocks from @pblk on.  Short gaps between slices, such
- * as the donor's own tree blocks, count as free.
+ * Returns the length, in blocks, of the largest free extent that the donor's
+ * slices form if the @len blocks from block @pblk on are used.  Short gaps
+ * between slices count as free, because they can be tree blocks of the donor.
  */
 static uint64_t longest(const struct e4l_donor *d, uint64_t pblk, uint64_t len)
 {
@@ -290,14 +294,17 @@ static int create(struct e4l_donor *d, const char *dir)
 /*
  * Commits the running transaction of the kernel, because blocks that other
  * files have freed become usable only after a commit.  fchmod() changes the
- * inode, so that fsync() commits.
+ * inode, so that fsync() has to commit.
  */
 static int commit(const struct e4l_donor *d)
 {
 	return fchmod(d->file.fd, 0600) || fsync(d->file.fd) ? errno : 0;
 }
 
-/* Reserves @blocks blocks.  Stops early without an error if space runs out. */
+/*
+ * Reserves @blocks blocks.  If the filesystem runs out of space, stops early
+ * without an error.
+ */
 static int fill(struct e4l_donor *d, uint64_t blocks)
 {
 	uint64_t bytes = blocks * d->blocksize, at, len, most;
@@ -314,8 +321,8 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 		if (!len)
 			break;
 		/*
-		 * if fallocate() is not supported, posix_fallocate() would
-		 * write zeroes
+		 * posix_fallocate() would write zeroes if the filesystem does
+		 * not support fallocate()
 		 */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
@@ -339,7 +346,7 @@ enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir)
 
 	if (blocks <= 0)
 		return E4L_SKIP_RESERVE;
-	/* the kernel limits the size of a file to this number of blocks */
+	/* a file of ext4 cannot have more blocks */
 	if (blocks > UINT32_MAX - 1)
 		blocks = UINT32_MAX - 1;
 	err = create(d, dir);
@@ -359,7 +366,7 @@ int e4l_donor_commit(struct e4l_donor *d, bool remap)
 	int err;
 
 	e4l_behind_finish(d->behind);
-	/* do not commit if the device could not write data */
+	/* do not commit moves whose data the device could not write */
 	if (d->behind->broken)
 		return EIO;
 	err = commit(d);
@@ -397,8 +404,9 @@ uint64_t e4l_donor_page_blocks(const struct e4l_donor *d)
 }
 
 /*
- * Returns how many blocks at the start of @s are before the first block that
- * has the same offset in a page as @lblk.
+ * Returns the number of blocks at the start of slice @s that must be skipped,
+ * so that the next block has the same offset in a page as block @lblk of a
+ * file.
  */
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
@@ -434,7 +442,7 @@ bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	if (!best)
 		return false;
 	*pblk = best->pblk + pad(d, best, lblk);
-	/* leave the largest free extent to other programs */
+	/* keep the largest free extent free for other programs */
 	without = longest(d, *pblk, len);
 	if (without < d->long_blocks && without < longest(d, 0, 0))
 		return false;
@@ -453,7 +461,7 @@ static int by_length(const void *a, const void *b)
 
 /*
  * Gives @blocks blocks back to other programs: punches holes into the ends of
- * the largest slices, which a plan leaves free.
+ * the largest slices, because a plan leaves these blocks free.
  */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
@@ -498,10 +506,12 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Gives back @blocks blocks or, if larger, the number of blocks that all
- * earlier calls have given back.  A program that needs space may soon need
- * more.  Does not give back blocks that moved files have left, because these
- * blocks become usable only after a commit, which takes time.
+ * Gives @blocks blocks back to other programs.  If earlier calls have given
+ * back more blocks, gives back as many blocks as all earlier calls, because a
+ * program that needs space may soon need more.
+ *
+ * Does not give back blocks that moved files have left, because these blocks
+ * become usable only after a commit, which takes time.
  */
 static void give_back(struct e4l_donor *d, uint64_t blocks)
 {
@@ -514,8 +524,8 @@ static void give_back(struct e4l_donor *d, uint64_t blocks)
 
 /*
  * Returns whether the result of the last fstatvfs() is recent enough.  If the
- * result is false, records the current time, because the caller will call
- * fstatvfs().
+ * result is too old, records the current time, because the caller calls
+ * fstatvfs() next.
  */
 static bool is_fresh(struct e4l_donor *d)
 {
@@ -540,14 +550,14 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 		return true;
 	left = room(d);
 	/*
-	 * tolerate a small lack, because the size of the donor's extent tree
-	 * changes
+	 * tolerate a small lack of space, because the donor's extent tree needs
+	 * a varying number of blocks
 	 */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
 	/*
-	 * do not commit first: during a commit, other programs could run out of
-	 * space
+	 * give blocks back without a commit, because other programs could run
+	 * out of space during a commit
 	 */
 	give_back(d, (uint64_t)-left + d->spare_avail_blocks);
 	if (d->n || d->n_given)

@@ -13,105 +13,113 @@
 
 /* Blocks of the donor, contiguous in the file and on the disk. */
 struct e4l_slice {
-	uint64_t pblk; /* first member: the key of e4l_u64_cmp() */
+	uint64_t pblk; /* must be first: see e4l_u64_cmp() */
 	uint64_t lblk, len;
 };
 
 struct e4l_donor {
-	int root_fd;			/* borrowed */
+	int root_fd; /* descriptor of the root directory, borrowed */
 	struct e4l_behind *behind;	/* borrowed */
 	uint32_t blocksize;
 	/*
-	 * The reserve: number of blocks that must stay free, in total, and for
-	 * users other than root.
+	 * Number of blocks of the filesystem that must stay free: in total, and
+	 * for users other than root.
 	 */
 	uint64_t spare_blocks, spare_avail_blocks;
-	struct e4l_open_file file; /* fd is -1 if nothing is reserved */
+	/* the donor file; fd is -1 if no space is reserved */
+	struct e4l_open_file file;
 	struct e4l_slice *v; /* all slices, sorted by physical block */
 	size_t n, max;
 	/*
-	 * blocks that files have taken from the donor, and blocks that files
-	 * have left, since the last update of v
+	 * blocks that files have taken from the donor (@taken), and blocks that
+	 * files have left to the donor (@given), since the last update of @v
 	 */
 	struct e4l_slice *taken, *given;
 	size_t n_taken, max_taken, n_given, max_given;
-	uint64_t asked_nsec;	/* time of the last fstatvfs() */
-	uint64_t gave_blocks;	/* blocks given back to other programs */
-	/* minimum length of the largest free extent; set by the caller */
+	uint64_t asked_nsec; /* time of the last fstatvfs(), in nanoseconds */
+	/* number of blocks given back to other programs */
+	uint64_t gave_blocks;
+	/*
+	 * minimum length of the largest free extent, in blocks; set by the
+	 * caller
+	 */
 	uint64_t long_blocks;
 };
 
 /*
- * Initializes @d, without reserving space.  @d finishes the parts of @behind
- * before each commit, and before the donor is closed.  Returns an errno.
+ * Initializes @d, without reserving space.  Before each commit, and before the
+ * donor is closed, @d finishes the parts of @behind.  Returns 0 or an errno.
  */
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind);
 void e4l_donor_close(struct e4l_donor *d);
 
-/* Returns how many more blocks could be reserved, or 0. */
+/* Returns how many more blocks the donor could reserve. */
 uint64_t e4l_donor_reach(const struct e4l_donor *d);
 
 /*
- * Allocates all free blocks except the reserve (d->spare_blocks) to an unnamed
- * file in the directory @dir, and maps the file.  Returns E4L_SKIP_NONE, or the
- * reason for a failure.
+ * Allocates all free blocks, except d->spare_blocks, to an unnamed file in the
+ * directory @dir, and maps the file.  Returns E4L_SKIP_NONE, or the reason for
+ * a failure.
  */
 enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir);
 
 /*
- * Records the exchange @x with the file @f.  The map of @f must be older than
- * the exchange.  After ENOMEM, the caller must call e4l_donor_commit() with
- * @map true.
+ * Records that the exchange @x has swapped blocks of the file @f.  @f must have
+ * the map from before the exchange.  After ENOMEM, the caller must call
+ * e4l_donor_commit() with @map true.
  */
 errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 			 const struct e4l_exchange *x);
 
 /*
- * Waits until the data of moved files and the transactions of the moves are on
- * disk.  The blocks that moved files have left are then usable.  If @map is
- * true, reads the donor's map from the kernel; otherwise, updates the map from
- * the recorded exchanges.  Returns an errno.
+ * Waits until the data of moved files is on disk, and commits the transactions
+ * of the moves.  The donor can then use the blocks that moved files have left.
+ * If @map is true, reads the donor's map from the kernel; otherwise, updates
+ * the map from the recorded exchanges.  Returns 0 or an errno.
  */
 int e4l_donor_commit(struct e4l_donor *d, bool map);
 
 /*
- * Returns the number of blocks in a page, or 1 if a page is no larger than a
- * block.
+ * Returns the number of blocks in a page.  If a page is smaller than a block,
+ * returns 1.
  */
 uint64_t e4l_donor_page_blocks(const struct e4l_donor *d);
 
 /*
- * Sets *@slice to the blocks of a slice from @pblk on, at most @len blocks.
- * Returns false if @pblk does not belong to the donor.
+ * Sets *@slice to the donor's blocks from physical block @pblk on: at most @len
+ * blocks, and at most to the end of a slice.  If @pblk does not belong to the
+ * donor, returns false.
  */
 bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 		  struct e4l_slice *slice);
 /*
- * Returns whether the @len blocks from @pblk on belong to the donor, and can be
- * exchanged with a file's blocks from @lblk on.  In an exchange, the blocks of
- * the donor and of the file must have equal offsets in a page.
+ * Returns whether the @len blocks from physical block @pblk on belong to the
+ * donor, and can be exchanged with a file's blocks from logical block @lblk on.
+ * In an exchange, the blocks of the donor and of the file must have equal
+ * offsets in a page.
  */
 bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
 		    uint64_t len);
 /*
- * Finds @len blocks for the file's blocks from @lblk on in the smallest slice
- * that is long enough, and sets *@pblk to the first block.  Returns false if no
- * slice is long enough, or if the largest free extent would shrink below
- * d->long_blocks.
+ * Finds @len blocks of the donor for a file's blocks from logical block @lblk
+ * on, in the smallest slice that is long enough.  Sets *@pblk to the first
+ * block.  If no slice is long enough, or if the largest free extent would
+ * become shorter than d->long_blocks, returns false.
  */
 bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk);
 
 /*
- * Gives back all reserved blocks except @blocks blocks.  Gives back the ends of
- * the largest slices, so that free extents are not divided.  Returns an errno.
+ * Gives all reserved blocks except @blocks blocks back to other programs.
+ * Gives back the ends of the largest slices, so that free extents are not
+ * divided.  Returns 0 or an errno.
  */
 int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks);
 
 /*
- * If free space is smaller than the reserve, gives blocks back to other
- * programs.  Returns false if the donor has no blocks left.
+ * If less space is free than must stay free, gives blocks back to other
+ * programs.  If the donor has no blocks left, returns false.
  */
 bool e4l_donor_has_room(struct e4l_donor *d);
 

@@ -16,21 +16,24 @@ enum e4l_skip e4l_failure_skip(int error);
 
 /*
  * A row of a list that maps errnos to reasons.  The last row of a list has
- * @error 0 and applies to all errnos without a row.
+ * @error 0, and applies to all errnos without a row of their own.
  */
 struct e4l_reason {
-	int error;		/* 0 in the last row */
+	int error;		/* errno; 0 in the last row */
 	enum e4l_skip why;
 };
 
 /*
  * If @error is a failure of the device or the filesystem, returns
- * e4l_failure_skip(@error).  Otherwise, returns the reason for @error in the
- * list @reasons.
+ * e4l_failure_skip(@error).  If @error is a refusal, returns the reason for
+ * @error in the list @reasons.
  */
 enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons);
 
-/* Returns the errno for which e4l_failure_skip() returns @why, or 0. */
+/*
+ * Returns the errno for which e4l_failure_skip() returns @why.  If there is no
+ * such errno, returns 0.
+ */
 int e4l_failure_errno(enum e4l_skip why);
 
 #endif

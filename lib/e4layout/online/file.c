@@ -19,9 +19,9 @@
 /* --------------------------------------------------------------------- open */
 
 /*
- * Opens the file @path below @root_fd.  With O_NONBLOCK, the call does not wait
- * for the holder of a lease.  The call would also open a device file, but only
- * privileged programs can create a device file.
+ * Opens the file @path below the directory @root_fd.  O_NONBLOCK: do not wait
+ * for a program that holds a lease on the file.  A device file would also be
+ * opened, but only privileged programs can create a device file.
  */
 static int open_below(int root_fd, const char *path, uint64_t more)
 {
@@ -54,8 +54,9 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Checks that the open file is the regular file @ino with @generation.  Returns
- * an errno; ESTALE: the open file is another file.
+ * Checks that the opened file is a regular file with inode number @ino and
+ * @generation.  Returns 0 or an errno.  If another file was opened, returns
+ * ESTALE.
  */
 static int look(struct e4l_open_file *f, ext2_ino_t ino, uint32_t generation)
 {

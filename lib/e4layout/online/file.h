@@ -10,49 +10,54 @@ struct e4l_open_file {
 	int fd;			/* open for reading and writing */
 	struct stat st;		/* status when the file was opened */
 	uint32_t blocksize;
-	/* last map from e4l_file_map(); freed by e4l_file_close() */
+	/* extents of the last e4l_file_map(); e4l_file_close() frees them */
 	struct e4l_extent *ex;
 	size_t n, max;
-	int failure; /* errno of an examination after the open, or 0 */
-	bool unsettled;	/* some data has no blocks yet (delayed allocation) */
-	/* an unfinished part uses the open file description of @fd */
+	/* 0, or errno of a system call that failed after the open */
+	int failure;
+	/* some data has no blocks yet, because of delayed allocation */
+	bool unsettled;
+	/* an unfinished moved part uses the open file description of @fd */
 	bool shared;
 };
 
 /*
- * Opens @path, below the directory @root_fd and on its filesystem, without
- * following links.  @path must be the regular file @ino with @generation.
+ * Opens the file @path without following symbolic links.  @path is relative to
+ * @root_fd, and must be on the same filesystem.  The file must be a regular
+ * file with inode number @ino and @generation.
+ *
  * Returns E4L_SKIP_NONE, or the reason why the file is not opened.  If a system
- * call fails after the open, the reason is E4L_SKIP_NOT_OPENED, and
- * ret->failure is the errno.
+ * call fails after the open, returns E4L_SKIP_NOT_OPENED and sets ret->failure
+ * to the errno.
  */
 enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_open_file *ret);
 /*
- * Creates a file without a name in the directory @dir below @root_fd.  Returns
- * a descriptor, or -1 with errno set.
+ * Creates a file without a name in the directory @dir, a path relative to
+ * @root_fd.  Returns a descriptor, or -1 with errno set.
  */
 int e4l_file_unnamed(int root_fd, const char *dir);
 void e4l_file_close(struct e4l_open_file *f);
 
 /*
- * Reads the map of the file from the kernel.  If @settle is true, the kernel
- * first writes out dirty pages, so that all data has blocks.  FIEMAP can report
- * several adjacent extents as one.  Returns an errno.
+ * Reads the map of the file @fd from the kernel into @f.  If @settle is true,
+ * the kernel first writes out dirty pages, so that all data has blocks.  FIEMAP
+ * can report several adjacent extents as one extent.  Returns 0 or an errno.
  */
 int e4l_file_map(int fd, bool settle, struct e4l_open_file *f);
 
 /*
- * Returns the number of extents that FIEMAP reports for the @len bytes from
- * byte @at on, or UINT32_MAX if FIEMAP fails.
+ * Returns the number of extents that FIEMAP reports for the @len bytes of the
+ * file from byte @at on.  If FIEMAP fails, returns UINT32_MAX.
  */
 uint32_t e4l_file_count(int fd, off_t at, off_t len);
 
 /*
- * Writes out the dirty pages of the @len bytes from byte @at on and waits,
- * without a cache flush.  Returns an errno.  A write error of the file that
- * occurred after @fd was opened is also returned.
+ * Writes out the dirty pages of the @len bytes of the file from byte @at on,
+ * and waits, without a flush of the device's cache.  Returns 0 or an errno.  If
+ * a write error of the file occurred after @fd was opened, returns the errno of
+ * the write error.
  */
 int e4l_file_write_out(int fd, off_t at, off_t len);
 

@@ -2,9 +2,9 @@
 /*
  * join: joins extents with EXT4_IOC_JOIN_EXTENTS, an ioctl of the patches in
  * kernel/.  The kernel blocks all writers, finds short unwritten runs, zeroes
- * the runs on the device, and marks the runs as written.  The kernel uses its
- * own map of the file, so that a change of the file after e4l_file_map() does
- * no harm.
+ * the runs on the device, and marks the runs as written.  If the file changes
+ * after e4l_file_map(), the ioctl is still safe, because the kernel uses its
+ * own map.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,15 +19,16 @@ struct join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct join_extents)
 
-#define PIECE_BYTES	(4u << 20)	/* bytes to zero per call */
+/* most bytes to zero per call of the ioctl */
+#define PIECE_BYTES	(4u << 20)
 
 bool e4l_way_joins(int root_fd)
 {
 	struct join_extents none = { 0 };
 
 	/*
-	 * the directory is not open for writing, so that a kernel that knows
-	 * the ioctl returns EBADF
+	 * a kernel that has the ioctl returns EBADF, because the directory is
+	 * not open for writing
 	 */
 	return ioctl(root_fd, EXT4_IOC_JOIN_EXTENTS, &none) && errno == EBADF;
 }
@@ -40,9 +41,8 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Joins extents in the blocks [@lblk, @end) of the file.  A signal or the
- * freezer can end the ioctl early.  Unless the run has ended, repeats an ioctl
- * that has ended early.
+ * Joins extents in the blocks [@lblk, @end) of the file.  If a signal or the
+ * freezer ends the ioctl early, repeats the ioctl, unless the run has ended.
  */
 static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)
@@ -68,8 +68,8 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 }
 
 /*
- * Joins one piece: runs[i] and as many following runs as fit into PIECE_BYTES.
- * Sets *@k to the index of the first run after the piece.
+ * Joins runs[i] and as many following runs as fit into PIECE_BYTES.  Sets *@k
+ * to the index of the first run that was not joined.
  */
 static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * move: exchanges blocks with EXT4_IOC_MOVE_EXT.  The kernel locks the pages of
- * the two files and reads absent pages.  While the block maps of the files are
- * locked, the kernel swaps the blocks and marks the pages dirty.  At any time,
- * readers and writers see the unchanged content.  For dirty pages and large
- * folios, the kernel returns EBUSY.  After EBUSY, the run writes the pages out,
- * drops the pages from memory, and repeats the call.
+ * the two files, and reads pages that are not in memory.  While the block maps
+ * of the files are locked, the kernel swaps the blocks and marks the pages
+ * dirty.  At any time, readers and writers see the unchanged content.
+ *
+ * If pages are dirty or in large folios, the kernel returns EBUSY.  The run
+ * then writes the pages out, drops the pages from memory, and repeats the call.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "move_ext.h"
 #include "way.h"
 
-#define MOVE_TRIES	3	/* repetitions after EBUSY from the kernel */
+#define MOVE_TRIES	3 /* repetitions after the kernel has returned EBUSY */
 #define PIECE_BYTES	(4u << 20)
 
 static const struct e4l_reason reasons[] = {
@@ -31,7 +32,7 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_REFUSED },
 };
 
-/* A part of a file that is exchanged in one step. */
+/* Blocks of a file that are moved together: at most PIECE_BYTES. */
 struct piece {
 	struct e4l_ways *w;
 	struct e4l_open_file *f;
@@ -42,10 +43,10 @@ struct piece {
 };
 
 /*
- * Called if the kernel returns EBUSY.  Writes out, drops and reads the pages of
- * the piece again.  If a block of the piece was already exchanged, the pages
- * have to stay in memory: returns EBUSY, so that the remaining blocks become
- * another piece.
+ * Called if the kernel returns EBUSY.  Writes the pages of the piece out, drops
+ * the pages from memory, and reads the pages again.  If a block of the piece
+ * was already exchanged, the pages have to stay in memory.  In this case,
+ * returns EBUSY, so that the remaining blocks become another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -65,8 +66,8 @@ static int unpin(const struct move_extent *left, void *priv)
 }
 
 /*
- * Exchanges the file's blocks from @lblk on with the slice @s of the donor.
- * Returns an errno.
+ * Exchanges the file's blocks from block @lblk on with the donor's blocks @s,
+ * and appends the exchange to m->v.  Returns 0 or an errno.
  */
 static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		    struct e4l_moved *m)
@@ -89,16 +90,19 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
 		.len = moved,
 	};
-	/* after ENOMEM, the run does not use the file's old blocks */
+	/*
+	 * if memory runs out, the donor loses track of the old blocks, so that
+	 * the run does not use them
+	 */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
 	return err;
 }
 
 /*
- * Exchanges a piece.  If the kernel returns EBUSY for a later part of the
- * piece, exchanges only the blocks before this part.  Sets *@done to the number
- * of exchanged blocks.
+ * Exchanges the blocks of a piece, and sets *@done to the number of exchanged
+ * blocks.  If the kernel returns EBUSY for a block that is not the first,
+ * exchanges only the blocks before it.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -123,8 +127,8 @@ static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 }
 
 /*
- * Moves a piece of the file.  The donor keeps the old blocks until the data of
- * the piece is on disk.
+ * Moves @len blocks of the file, from block @lblk on, to physical block @pblk.
+ * The donor keeps the old blocks until the data of the piece is on disk.
  */
 static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk,
 		      uint64_t len, uint64_t pblk, uint64_t *done)
@@ -144,8 +148,8 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	f->shared = true;
 	*done = 0;
 	/*
-	 * collect an earlier write error of the file, which could be taken for
-	 * an error of this piece
+	 * the first write-out reports earlier write errors of the file, which
+	 * must not be taken for errors of this piece
 	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;

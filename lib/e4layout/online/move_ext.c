@@ -4,7 +4,8 @@
 #include "move_ext.h"
 
 /*
- * Calls EXT4_IOC_MOVE_EXT once; the kernel may swap only a part of the range.
+ * Calls EXT4_IOC_MOVE_EXT once.  The kernel may swap only the first blocks of
+ * the range.
  */
 static int swap_some(int fd, struct move_extent *m)
 {

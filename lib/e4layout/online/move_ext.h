@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* EXT4_IOC_MOVE_EXT, the ioctl that swaps blocks of two files. */
+/*
+ * move_ext: calls EXT4_IOC_MOVE_EXT, the ioctl that swaps blocks of two files.
+ */
 #ifndef E4L_MOVE_EXT_H
 #define E4L_MOVE_EXT_H
 
@@ -14,10 +16,12 @@ struct move_extent {
 
 /*
  * Swaps @m->len blocks of @fd, which is open for reading and writing, with
- * blocks of the donor.  After the call, @m describes the blocks that were not
- * swapped.  If the kernel returns EBUSY, @unpin is called with the remaining
- * blocks.  @unpin returns 0 to try again, or an errno to give up.  Holes are
- * skipped.  Returns 0 if all blocks are swapped, otherwise an errno.
+ * blocks of the donor.  Holes are skipped.  After the call, @m describes the
+ * blocks that were not swapped.
+ *
+ * If the kernel returns EBUSY, calls @unpin with the remaining blocks.  If
+ * @unpin returns 0, tries again; if @unpin returns an errno, gives up.  Returns
+ * 0 if all blocks are swapped, and otherwise an errno.
  */
 int e4l_move_ext(int fd, struct move_extent *m,
 		 int (*unpin)(const struct move_extent *left, void *priv),

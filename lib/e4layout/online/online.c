@@ -4,9 +4,9 @@
  *
  *  1. find: the run scans the device.  Other programs can change the filesystem
  *     during the scan, so that apparent damage is skipped.
- *  2. plan (planning.c): the donor reserves free space.  The planner may use
- *     only this free space, and treats all other blocks that cannot move as
- *     walls.
+ *  2. plan (planning.c): a file without a name, the donor, reserves free space.
+ *     The planner may use only the blocks of the donor as free space.  All
+ *     other blocks that cannot move are walls.
  *  3. carry out (carry.c): batch by batch, the kernel exchanges blocks of files
  *     with blocks of the donor.
  *  4. count: the run scans the device again for the final figures.
@@ -31,8 +31,8 @@
 /* ------------------------------------------------------------------ 1. find */
 
 /*
- * Returns the reason why the file cannot be moved while the filesystem is
- * mounted, or E4L_SKIP_NONE.
+ * If the file cannot be moved while the filesystem is mounted, returns the
+ * reason; otherwise, returns E4L_SKIP_NONE.
  */
 static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 				     const struct e4l_piece *p)
@@ -42,8 +42,8 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 	if (!LINUX_S_ISREG(p->inode->i_mode))
 		return E4L_SKIP_OFFLINE_DIRS;
 	/*
-	 * the name on disk is cipher text, and Linux does not move encrypted
-	 * files
+	 * the run cannot open an encrypted file, because the name on disk is
+	 * encrypted; Linux does not move the blocks of encrypted files anyway
 	 */
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		return E4L_SKIP_OFFLINE_ENCRYPTED;
@@ -56,7 +56,10 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 		return E4L_SKIP_FAST_COMMIT;
 	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
 		return E4L_SKIP_UNSUPPORTED;
-	/* the process can usually not open files of other users */
+	/*
+	 * a process of a user other than root can usually not open files of
+	 * other users
+	 */
 	if (o->uid && inode_uid(*p->inode) != o->uid)
 		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
@@ -64,7 +67,8 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 
 /*
  * Returns whether the file whose first extent is @ex begins like a program.  If
- * the first block is a hole, is unwritten or cannot be read, returns true.
+ * the first block is a hole, is unwritten or cannot be read, returns true as a
+ * precaution.
  */
 static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 {
@@ -112,8 +116,8 @@ static uint64_t size_of(const struct e4l_piece *p)
 }
 
 /*
- * Sets *@gain to the number of extents that joining would save in the current
- * file.  If joining is not allowed, *@gain is 0.
+ * Sets *@gain to the number of extents of the current file that joining would
+ * save.  If joining is not allowed, sets *@gain to 0.
  */
 static errcode_t weigh_join(const struct e4l_online *o,
 			    const struct e4l_candidates *f,
@@ -134,9 +138,9 @@ static errcode_t weigh_join(const struct e4l_online *o,
 }
 
 /*
- * Returns the number of extents that begin before @eof, and sets *@cut to the
- * last of these extents, cut at @eof.  The kernel exchanges no blocks beyond
- * the end of a file.
+ * Drops extents from block @eof on, because the kernel exchanges no blocks
+ * beyond the end of a file.  Returns the number of extents that begin before
+ * @eof.  Sets *@cut to the last of these extents, without blocks from @eof on.
  */
 static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 			 struct e4l_extent *cut)
@@ -152,8 +156,8 @@ static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 }
 
 /*
- * Marks the blocks of a file as claimed.  If another file has claimed a block,
- * returns false and marks nothing.
+ * Marks the blocks of a file in o->claimed.  If a block of the file already
+ * belongs to another file, returns false and marks no block.
  */
 static bool claim(struct e4l_online *o, const struct e4l_extent *ex, size_t n)
 {
@@ -200,7 +204,7 @@ static unsigned int plan_flags(const struct e4l_online *o,
 	       (allowed & E4L_MAY_AWAY && ask ? E4L_PLAN_ASK : 0);
 }
 
-/* Adds the current file to the plan if @allowed permits moves. */
+/* If @allowed permits moves, adds the current file to the plan. */
 static errcode_t add_to_plan(struct e4l_online *o,
 			     const struct e4l_candidates *f,
 			     const struct e4l_piece *p, unsigned int allowed)
@@ -238,8 +242,8 @@ static errcode_t add_to_plan(struct e4l_online *o,
 }
 
 /*
- * Returns the reason why the file is not moved, or E4L_SKIP_NONE.  Marks files
- * with an execute permission in o->executable.
+ * If the file is not to be moved, returns the reason; otherwise, returns
+ * E4L_SKIP_NONE.  Marks files with an execute permission in o->executable.
  */
 static enum e4l_skip reason_to_keep(struct e4l_online *o,
 				    const struct e4l_candidates *f,
@@ -301,8 +305,8 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 }
 
 /*
- * Counts the free space on the device.  The bitmaps on the device may be
- * slightly outdated.
+ * Counts the free space according to the bitmaps on the device.  The bitmaps
+ * may be slightly outdated, because the filesystem is mounted.
  */
 static errcode_t look_at_free_space(struct e4l_online *o, struct e4l_layout *l)
 {
@@ -332,7 +336,9 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 	e4l_run_scanned(&((struct e4l_online *)priv)->run, group, groups);
 }
 
-/* Sets result->before: the layout of the scanned files, and the free space. */
+/*
+ * Fills in result->before: the layout of the scanned files, and the free space.
+ */
 static errcode_t add_layout(struct e4l_online *o)
 {
 	o->run.result->before = o->candidates.layout;
@@ -350,8 +356,8 @@ static errcode_t find(struct e4l_online *o)
 	o->candidates.priv = o;
 	err = e4l_scan(o->e, 0, o->run.what.only, &ops, o);
 	/*
-	 * apparent damage is no error, because the filesystem changes during
-	 * the scan
+	 * damage that the scan finds is no error, because other programs change
+	 * the filesystem during the scan
 	 */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
@@ -386,8 +392,8 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * Counts the opened files again.  A file that was removed or replaced, or is
- * damaged, counts with its figures before the run.
+ * Counts the extents of the opened files again.  If a file was removed or
+ * replaced, or is damaged, uses the counts from before the run.
  */
 static errcode_t recount(struct e4l_online *o)
 {
@@ -431,7 +437,8 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
 	/*
-	 * if another program has locked the root directory, the run continues
+	 * another lock on the root directory means another run, and does not
+	 * stop this run
 	 */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;

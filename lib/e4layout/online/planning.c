@@ -14,21 +14,27 @@
 #include "e4layout/apply/apply.h"
 #include "work.h"
 
-/* memory for a plan, in addition to half of limits.mem_bytes */
+/*
+ * memory in bytes that a plan may use in addition to half of limits.mem_bytes
+ */
 #define MEM_ANYWAY	(16u << 20)
-/* free space is good if this percentage of free space is in large extents */
+/*
+ * free space is good if this percentage of all free blocks is in large free
+ * extents
+ */
 #define LARGE_PERCENT	95
 /*
- * if large free extents have this percentage of the space that a run can
- * reserve, the run does not consolidate free space
+ * If large free extents have at least this percentage of the space that a run
+ * can reserve, the run does not consolidate free space.
  */
 #define ENOUGH_PERCENT	85
 /* bytes to reserve in addition to twice the size of the fragmented files */
 #define LEAST_BYTES	(16u << 20)
-/* the largest free extent keeps this percentage of its length */
+/* during a run, the largest free extent keeps this percentage of its length */
 #define LONG_PERCENT	90
 /*
- * fragmented files are small if they have at most 1/16 of free space in total
+ * Fragmented files are small if all of them together have at most 1/SMALL_SHARE
+ * as many blocks as are free.
  */
 #define SMALL_SHARE	16
 
@@ -36,7 +42,10 @@ static errcode_t go_on(void *priv)
 {
 	struct e4l_online *o = priv;
 
-	/* during planning, other programs may need the reserved space */
+	/*
+	 * other programs may need some of the reserved space while the planner
+	 * works
+	 */
 	e4l_donor_has_room(&o->ways.donor);
 	return e4l_run_stop(&o->run, false) ? E4L_ET_INTERRUPTED : 0;
 }
@@ -49,7 +58,10 @@ static bool is_enough(void *priv)
 	return cb->enough && cb->enough(cb->priv);
 }
 
-/* Returns whether consolidating free space is requested and useful. */
+/*
+ * Returns whether the user has requested to consolidate free space, and
+ * consolidating is useful.
+ */
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
@@ -77,7 +89,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 	};
 	uint64_t blocks = ext2fs_blocks_count(fs->super);
 
-	/* the kernel limits the size of its own transactions */
+	/* no limit, because the kernel divides an exchange into transactions */
 	opt.geo.txn_blocks = 0;
 	opt.geo.cluster_blocks = 1;
 	o->n_claimed = blocks < UINT32_MAX - E4L_WORD_BITS ?
@@ -91,7 +103,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 }
 
 /*
- * Adds a slice of the donor to the plan's free space, except blocks that
+ * Adds blocks of the donor to the plan's free space.  Skips blocks that
  * belonged to a file during the scan.
  */
 static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
@@ -113,9 +125,9 @@ static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 }
 
 /*
- * Returns the number of blocks to keep reserved, or UINT64_MAX to keep all
- * reserved blocks.  The plan needs all reserved blocks if free space is
- * fragmented, or if the fragmented files are not small.
+ * Returns the number of blocks that the donor should keep, or UINT64_MAX to
+ * keep all reserved blocks.  The plan needs all reserved blocks if free space
+ * is fragmented, or if the fragmented files are not small.
  */
 static uint64_t to_keep(const struct e4l_online *o)
 {
@@ -128,8 +140,8 @@ static uint64_t to_keep(const struct e4l_online *o)
 }
 
 /*
- * Sets @dir to the path, without a leading slash, of the directory that
- * contains @ino.  Returns false if the path is unknown or too long.
+ * Sets @dir to the path of the directory that contains inode @ino, without a
+ * leading slash.  If the path is unknown or too long, returns false.
  */
 static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 		   char dir[PATH_MAX])
@@ -148,8 +160,8 @@ static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 }
 
 /*
- * Reserves free space with a donor in the first directory in which the caller
- * may create a file.
+ * Reserves free space with a donor.  If the user may not create a file in the
+ * root directory, creates the donor in the directory of a fragmented file.
  */
 static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 {
@@ -179,14 +191,17 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	uint64_t blocks = to_keep(o);
 
 	/*
-	 * load the names again later, because the plan may also move files
-	 * without excess fragments
+	 * the plan may also move files without excess fragments, so that other
+	 * names are needed later
 	 */
 	e4l_names_free(o->names);
 	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
-	/* if all blocks stay reserved, protect the largest free extent */
+	/*
+	 * if all free blocks are reserved, keep a large free extent for other
+	 * programs
+	 */
 	if (blocks == UINT64_MAX)
 		d->long_blocks = o->run.result->before.largest_free_blocks *
 				 LONG_PERCENT / 100;
@@ -199,10 +214,10 @@ static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 }
 
 /*
- * Postpones all moves to finish_later().  If a page has several blocks, the
- * kernel exchanges only blocks that have the same offset in a page, but the
- * planner does not know this condition.  finish_later() moves each fragmented
- * file to any suitable free extent.
+ * Postpones all moves to finish_later(), which moves each fragmented file to
+ * any suitable free extent.  If a page has several blocks, the kernel exchanges
+ * only blocks that have the same offset in a page.  The planner does not know
+ * this condition.
  */
 static void move_all_later(struct e4l_online *o)
 {
@@ -234,7 +249,7 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 	}
 	/*
 	 * add free blocks that are not reserved; on the device, the donor's
-	 * blocks are in use
+	 * blocks are marked as in use
 	 */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)

@@ -9,8 +9,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * Limits of binfmt_misc: the longest magic number, and the longest line with a
- * magic number in hexadecimal.
+ * Limits of binfmt_misc, in bytes: the longest magic number, and the longest
+ * line that has a magic number in hexadecimal.
  */
 #define MAGIC_BYTES	128
 #define LINE_BYTES	(2 * MAGIC_BYTES + 32)
@@ -25,7 +25,9 @@ static size_t parse_hex(const char *text, unsigned char *bytes)
 	return n;
 }
 
-/* A format of executable files, parsed from its file in binfmt_misc. */
+/*
+ * A format of executable files, as read from the format's file in binfmt_misc.
+ */
 struct parsed {
 	size_t offset, n_magic, n_mask;
 	bool enabled, extension;

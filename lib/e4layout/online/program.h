@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * program: detects files that the kernel could execute.  A run should not open
- * a program for writing, because execve(2) fails with ETXTBSY while a file is
- * open for writing.
+ * a program for writing: while a file is open for writing, execve(2) of the
+ * file fails with ETXTBSY.
  */
 #ifndef E4L_PROGRAM_H
 #define E4L_PROGRAM_H
@@ -14,13 +14,17 @@
 /* A format of executable files that is registered with binfmt_misc. */
 struct e4l_format {
 	size_t offset, len;
-	unsigned char *magic, *mask;	/* len bytes each, allocated together */
+	unsigned char *magic, *mask;	/* @len bytes each, in one allocation */
 };
 
 struct e4l_programs {
 	struct e4l_format *v;
 	size_t n;
-	bool by_name;	/* a format is identified by file name */
+	/*
+	 * a registered format applies to files with a certain file name
+	 * extension
+	 */
+	bool by_name;
 };
 
 /*
@@ -33,8 +37,9 @@ void e4l_programs_free(struct e4l_programs *p);
 
 /*
  * Returns whether the kernel could execute a file that has an execute
- * permission and begins with the @len bytes @head: ELF, "#!", or a registered
- * format.  If a registered format is identified by file name, returns true.
+ * permission and begins with the @len bytes @head.  The kernel executes ELF
+ * files, files that begin with "#!", and registered formats.  If a registered
+ * format is identified by file name, returns true for all files.
  */
 bool e4l_is_program(const struct e4l_programs *p, const unsigned char *head,
 		    size_t len);

@@ -9,7 +9,8 @@
 #include "resident.h"
 
 #ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ	22	/* Linux 5.14; not in every C library */
+/* since Linux 5.14; some C libraries do not define it */
+#define MADV_POPULATE_READ	22
 #endif
 
 /*
@@ -69,8 +70,8 @@ static void drop(const struct e4l_resident *r, size_t from, size_t end)
 }
 
 /*
- * Calls @f for each range of pages that were not in memory at
- * e4l_resident_note().
+ * Calls @f for each range of pages that were not in memory when
+ * e4l_resident_note() was called.
  */
 static void each_absent(const struct e4l_resident *r,
 			void (*f)(const struct e4l_resident *r, size_t from,
@@ -94,8 +95,8 @@ static int read_each(const struct e4l_resident *r)
 	char byte;
 
 	/*
-	 * disable read-ahead: read-ahead creates large folios in the page
-	 * cache, and the kernel cannot move the blocks of large folios
+	 * Disable read-ahead, because read-ahead creates large folios in the
+	 * page cache.  The kernel cannot move the blocks of large folios.
 	 */
 	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (i = 0; i < r->n; i++)
@@ -108,8 +109,8 @@ int e4l_resident_read(struct e4l_resident *r)
 {
 	each_absent(r, read_ahead);
 	/*
-	 * MADV_RANDOM: page faults must not create large folios, because the
-	 * kernel cannot move the blocks of large folios
+	 * MADV_RANDOM prevents page faults from creating large folios.  The
+	 * kernel cannot move the blocks of large folios.
 	 */
 	if (map(r) && !madvise(r->map, bytes_of(r), MADV_RANDOM) &&
 	    !madvise(r->map, bytes_of(r), MADV_POPULATE_READ))
@@ -120,7 +121,7 @@ int e4l_resident_read(struct e4l_resident *r)
 bool e4l_resident_hold(struct e4l_resident *r)
 {
 	/*
-	 * call the system call, because sanitizers replace mlock() by an empty
+	 * syscall() is used because sanitizers replace mlock() by an empty
 	 * function
 	 */
 	return map(r) && !syscall(SYS_mlock, r->map, bytes_of(r));

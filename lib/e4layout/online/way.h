@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * way: the methods "move" and "join", which improve a file that is in use.
+ * way: the methods "move" and "join", which improve the layout of a file that
+ * other programs use.
  *
  * Move and join do not change the content of a file, even if a kill or a power
  * failure interrupts them.
@@ -12,11 +13,12 @@
  *
  * Join lets the kernel zero unwritten runs with EXT4_IOC_JOIN_EXTENTS (see
  * kernel/README.md).  In user space, no method to zero unwritten runs is safe.
- * A write lease delays the open(2) of another program for at most 45 s. If this
- * process or the filesystem is frozen for a longer time, direct writes of the
- * other program conflict with unfinished writes of this process.  Pages that
- * are only made dirty (MADV_POPULATE_WRITE) conflict, too.  The lock of the
- * inode would prevent the conflict, but only the kernel can take this lock.
+ * A write lease delays the open(2) of another program for at most 45 s.  If
+ * this process or the filesystem is frozen for a longer time, direct writes of
+ * the other program conflict with unfinished writes of this process.  Dirty
+ * pages (made with MADV_POPULATE_WRITE) would cause a similar conflict.  The
+ * lock of the inode would prevent the conflict, but only the kernel can take
+ * this lock.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -26,7 +28,7 @@
 #include "behind.h"
 #include "e4layout/read/zero_runs.h"
 
-/* State that all files of a run share. */
+/* The state of a run that the methods use for all files. */
 struct e4l_ways {
 	const struct e4l_repack_limits *limits;
 	const struct e4l_repack_callbacks *cb;
@@ -35,15 +37,17 @@ struct e4l_ways {
 	struct e4l_donor donor;
 	struct e4l_behind behind;
 	bool journal;			/* the filesystem has a journal */
-	bool broken;			/* the device cannot write moved data */
+	bool broken; /* the device cannot write moved data to the new blocks */
 	/*
-	 * for progress(): blocks of finished files, of the current file, and of
-	 * all files
+	 * for progress(), in blocks: size of the finished files, moved blocks
+	 * of the current file, and size of all files
 	 */
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
-/* Records that the current file, of @blocks blocks, is finished. */
+/*
+ * Records for progress() that the current file, of @blocks blocks, is finished.
+ */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
 /* Returns whether the run has ended. */
@@ -53,35 +57,35 @@ static inline bool e4l_ways_ended(const struct e4l_ways *w)
 }
 
 /*
- * Counts @blocks written blocks, reports progress, and waits as long as pace()
- * requests.  During the wait, gives blocks of the donor back if the free space
- * falls below the reserve.  After the wait, calls stop(), and returns whether
- * the run has ended.
+ * Counts @blocks written blocks, reports the progress, and waits as long as
+ * pace() requests.  If free space becomes short during the wait, gives blocks
+ * of the donor back.  After the wait, calls stop().  Returns whether the run
+ * has ended.
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
- * Moves *@len blocks of the file, contiguous from @lblk on, to the donor's
- * blocks from @pblk on (see e4l_donor_fits()).  Sets *@len to the number of
- * blocks that were not moved.  Returns E4L_SKIP_NONE if all blocks were moved
- * or the run has ended, otherwise the reason.
+ * Moves *@len contiguous blocks of the file, from logical block @lblk on, to
+ * the donor's blocks from physical block @pblk on (see e4l_donor_fits()).  Sets
+ * *@len to the number of blocks that were not moved.  Returns E4L_SKIP_NONE if
+ * all blocks were moved or the run has ended, and otherwise the reason.
  */
 enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
 			   uint64_t lblk, uint64_t *len, uint64_t pblk);
 
 /*
  * Joins the unwritten @runs of the file, which are in logical order, with
- * adjacent extents.  Sets *@left to the number of extents that joining the
- * remaining runs could save.  Returns E4L_SKIP_NONE if all runs were joined or
- * the run has ended, otherwise the reason.
+ * adjacent extents.  Sets *@left to the number of extents that could still be
+ * saved by the runs that were not joined.  Returns E4L_SKIP_NONE if all runs
+ * were joined or the run has ended, and otherwise the reason.
  */
 enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left);
 
 /*
- * Returns whether the kernel supports EXT4_IOC_JOIN_EXTENTS.  @root_fd is open
- * on the root directory.
+ * Returns whether the kernel supports EXT4_IOC_JOIN_EXTENTS.  @root_fd is a
+ * descriptor of the root directory.
  */
 bool e4l_way_joins(int root_fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* work: the common state of planning and execution on a mounted filesystem. */
+/* work: the state that planning.c, carry.c and online.c share. */
 #ifndef E4L_ONLINE_WORK_H
 #define E4L_ONLINE_WORK_H
 
@@ -11,16 +11,19 @@
 #include "way.h"
 
 struct e4l_candidate {
-	ext2_ino_t ino; /* first member: the key of e4l_u32_cmp() */
+	ext2_ino_t ino; /* must be first: see e4l_u32_cmp() */
 	uint32_t generation;
-	/* extents that moving and joining could still save */
+	/*
+	 * number of extents that moves (@moves) and joins (@joins) could still
+	 * save
+	 */
 	uint32_t moves, joins;
-	uint32_t left;			/* unfinished moves of the plan */
-	/* results of the scan */
+	uint32_t left; /* number of planned moves that are not finished */
+	/* numbers that the scan has found */
 	uint32_t extents, fragments, runs, tree_blocks;
 	bool opened;			/* the run has opened the file */
 	bool done;
-	bool told;			/* a reason has been reported */
+	bool told; /* a reason to skip the file has been reported */
 	bool failed;			/* a move or join has failed */
 	bool later;	/* finish_later() will move the file */
 };
@@ -29,41 +32,47 @@ struct e4l_online {
 	struct e4l *e;
 	struct e4l_repack_run run;
 	struct e4l_candidates candidates;
-	struct e4l_scorer scorer;	/* scores the current inode */
+	/* scores the inode that the scan has reached */
+	struct e4l_scorer scorer;
 	struct e4l_programs programs;
-	ext2fs_inode_bitmap executable;	/* files with an execute permission */
+	/* marks files with an execute permission */
+	ext2fs_inode_bitmap executable;
 	unsigned char *block;		/* buffer for one block */
-	struct e4l_candidate *v;	/* sorted by inode number */
+	/* the files to improve, sorted by inode number */
+	struct e4l_candidate *v;
 	size_t n;
-	uint64_t excess;		/* excess fragments of all files */
-	uint64_t excess_blocks;	/* blocks of the files with excess fragments */
+	uint64_t excess; /* sum of the excess fragments of all files */
+	/* number of blocks of all files with excess fragments */
+	uint64_t excess_blocks;
 	struct e4l_plan *plan;
-	uint64_t *claimed;		/* bitmap of blocks of planned files */
-	uint32_t n_claimed;		/* number of bits in claimed */
+	/* one bit per block: the block belongs to a file of the plan */
+	uint64_t *claimed;
+	uint32_t n_claimed;		/* number of bits in @claimed */
 	struct e4l_names *names;
-	int root_fd;			/* locked, unless other_run is true */
+	/* descriptor of the root directory, locked unless other_run is true */
+	int root_fd;
 	uid_t uid;			/* user ID of the process */
 	bool other_run;			/* another run has locked root_fd */
 	struct e4l_ways ways;
-	bool joins;			/* the kernel can join extents */
+	bool joins; /* the kernel supports EXT4_IOC_JOIN_EXTENTS */
 };
 
 /*
- * Sets *@runs to the unwritten runs that may be zeroed, and *@gain to the
- * number of extents that zeroing these runs would save.  The caller frees
+ * Sets *@runs to the unwritten runs of a file that may be zeroed.  Sets *@gain
+ * to the number of extents that zeroing the runs would save.  The caller frees
  * *@runs.
  */
 errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 			  const struct e4l_extent *ex, size_t n_ex,
 			  struct e4l_zero_run **runs, size_t *n, uint64_t *gain);
 
-/* The callback may_move() in struct e4l_plan_options of an online plan. */
+/* Implements may_move() of struct e4l_plan_options for a mounted filesystem. */
 bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
 			 void *priv);
 
 /* --------------------------------------------------------------- planning.c */
 
-/* Makes an empty plan, to which files are added.  Errors: ENOMEM. */
+/* Creates the plan without files and free space.  Errors: ENOMEM. */
 errcode_t e4l_online_begin_plan(struct e4l_online *o);
 
 /*
@@ -72,8 +81,8 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o);
  */
 errcode_t e4l_online_plan(struct e4l_online *o);
 /*
- * Gives the reserved blocks back and reserves free space again.  Returns false
- * if no space can be reserved.
+ * Gives the reserved blocks back and reserves free space again.  If no space
+ * can be reserved, returns false.
  */
 bool e4l_online_reserve_again(struct e4l_online *o);
 
@@ -83,29 +92,29 @@ bool e4l_online_reserve_again(struct e4l_online *o);
 errcode_t e4l_online_learn_excess(struct e4l_online *o);
 
 /*
- * If @why is not E4L_SKIP_NONE, reports @why as the reason why the run does not
- * save @extents extents of the file.
+ * If @why is not E4L_SKIP_NONE, reports that the run does not save @extents
+ * extents of the file, for the reason @why.
  */
 void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		     enum e4l_skip why, uint64_t extents);
 
 /*
- * The callback failed() in struct e4l_behind.  If the file was counted as done,
+ * Implements failed() of struct e4l_behind.  If the file was counted as done,
  * corrects the count.
  */
 void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 
 /*
- * Called if the run moves nothing, for the reason @why.  Reports @why for each
- * file with excess fragments.  If a file cannot be opened or mapped, reports
- * the reason for this failure instead.  Errors: ENOMEM, and errors of reading
- * directories.
+ * Reports the reason @why for each file with excess fragments.  Call this
+ * function if the run moves nothing.  If a file cannot be opened or mapped,
+ * reports the reason for this failure instead of @why.  Errors: ENOMEM, and
+ * errors of reading directories.
  */
 errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why);
 
 /*
- * Carries out the plan, if a plan was made, and joins extents.  Errors: ENOMEM,
- * and errors of reading directories.
+ * Carries out the plan, unless no plan was made, and joins extents.  Errors:
+ * ENOMEM, and errors of reading directories.
  */
 errcode_t e4l_online_carry_out(struct e4l_online *o);
 
