@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Transactions that give files new maps have three steps:
+ * A transaction that gives files new maps has three parts:
  *
- *  1. e4l_apply_step() allocates the blocks that the step takes, frees the
- *     blocks that the step gives, builds the new tree, and makes the inode
- *     point to the tree.  The step's blocks to copy and to zero are recorded.
+ *  1. e4l_apply_step() allocates and frees the blocks that the step lists in
+ *     @take and @give.  e4l_apply_step() also builds the new tree, makes the
+ *     inode point to the tree, and records the blocks to copy and to zero.
  *  2. e4l_apply_commit() zeroes and copies the recorded blocks, with several
  *     large requests at a time.  After the copies, e4l_apply_commit() writes
  *     new tree blocks and directory blocks.  In the last committed transaction,
@@ -28,13 +28,15 @@
 #include "step.h"
 
 #define COPY_BYTES	(2u << 20)	/* bytes per copy job */
-#define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
+/* bytes that are copied between two flushes */
+#define FLUSH_BYTES	(32u << 20)
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-#define ASK_SECONDS	2 /* longest time between two calls of stop() */
+/* longest time between two calls of stop(), in seconds */
+#define ASK_SECONDS	2
 
 struct range {
-	blk64_t from;		/* source of a copy */
+	blk64_t from;		/* first source block of a copy */
 	blk64_t to;
 	uint64_t len;
 };
@@ -45,12 +47,12 @@ struct ranges {
 	uint64_t blocks;
 };
 
-/* Contiguous new blocks of a tree or a directory. */
+/* New blocks of a tree or a directory that are contiguous on the disk. */
 struct new_blocks {
 	blk64_t blk;
 	unsigned int n;
 	const char *data;
-	char *own;			/* buffer to free, or NULL */
+	char *own; /* buffer that is freed after the write, or NULL */
 };
 
 struct e4l_apply {
@@ -63,8 +65,9 @@ struct e4l_apply {
 	struct new_blocks *new;
 	size_t n_new;
 	uint64_t new_blocks; /* number of blocks in all elements of @new */
-	uint64_t unasked_blocks; /* blocks written after the last stop() */
-	double asked;			/* time of the last stop(), seconds */
+	/* number of blocks written after the last call of stop() */
+	uint64_t unasked_blocks;
+	double asked; /* time of the last call of stop(), in seconds */
 	struct e4l_apply_stats stats;
 };
 
@@ -90,10 +93,12 @@ static int by_to(const void *a, const void *b)
 /* ------------------------------------------------------------------ 1. step */
 
 /*
- * Returns the stripe size like ext4_get_stripe_size() in Linux without mount
- * options.  The stripe size is the stripe width or, if the width is 0 or larger
- * than a group, the stride.  Returns 0 if the stride is also larger than a
- * group, or if the stripe size is not a multiple of the cluster size.
+ * Returns the stripe size in blocks, as ext4_get_stripe_size() in Linux
+ * computes it without mount options.
+ *
+ * The stripe size is the stripe width.  If the width is 0 or larger than a
+ * group, the stripe size is the stride.  If the stride is also larger than a
+ * group, or the stripe size is not a multiple of the cluster size, returns 0.
  */
 static uint32_t stripe_of(ext2_filsys fs)
 {
@@ -165,7 +170,10 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 	free(load.groups.v);
 	if (err || !a->txn)
 		return err;
-	/* the transaction can have less space than the packer expects */
+	/*
+	 * the transaction may already have other blocks, which the packer does
+	 * not know
+	 */
 	full |= blocks > e4l_txn_room(a->txn);
 	return full ? commit(a) : 0;
 }
@@ -186,8 +194,8 @@ static errcode_t exchange_blocks(struct e4l_apply *a,
 }
 
 /*
- * Sets *@needed to whether the content of the file must be copied: an overlay
- * does not need the content of regular files.
+ * Sets *@needed to whether the content of file @ino must be copied.  On an
+ * overlay, the content of regular files is not needed.
  */
 static errcode_t needs_data(struct e4l_apply *a, ext2_ino_t ino, bool *needed)
 {
@@ -227,9 +235,9 @@ static errcode_t note_data(struct e4l_apply *a,
 }
 
 /*
- * Records new blocks to write.  The new blocks are not journaled, because no
- * metadata on disk refers to the blocks before the commit.  Takes ownership of
- * @own.
+ * Records @n new blocks, from @blk on, that e4l_apply_commit() writes.  The
+ * blocks are not journaled, because no metadata on disk refers to the blocks
+ * before the commit.  Takes ownership of @own.
  */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 			     const char *data, char *own)
@@ -247,7 +255,10 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 	return 0;
 }
 
-/* Journals the new content @from of block @blk, which the file already owns. */
+/*
+ * Journals the new content @from of block @blk, which the inode on disk already
+ * uses.
+ */
 static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 			       const char *from)
 {
@@ -260,7 +271,7 @@ static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 }
 
 /*
- * Journals a tree that is written to tree blocks of the file.  Frees @blocks.
+ * Journals a tree whose blocks the inode on disk already uses.  Frees @blocks.
  */
 static errcode_t journal_tree(struct e4l_apply *a,
 			      const struct e4l_step *step, char *blocks)
@@ -275,9 +286,9 @@ static errcode_t journal_tree(struct e4l_apply *a,
 }
 
 /*
- * Calls note_blocks() for each contiguous series of new tree blocks.  With
- * bigalloc, no tree blocks are contiguous, because each tree block has its own
- * cluster.
+ * Calls note_blocks() for each series of contiguous tree blocks.  With
+ * bigalloc, no tree blocks are contiguous, because each tree block has a
+ * cluster of its own.
  */
 static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 			   char *blocks)
@@ -297,8 +308,8 @@ static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 }
 
 /*
- * Journals the new content of a directory in blocks that the directory already
- * owns, from @blk on.  Frees dir->blocks.
+ * Journals the new content of a directory from block @blk on.  The inode on
+ * disk already uses these blocks.  Frees dir->blocks.
  */
 static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 			     const struct e4l_new_dir *dir)
@@ -314,7 +325,8 @@ static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 }
 
 /*
- * Builds the tree of @step, and sets @root to the root, which is in the inode.
+ * Builds the extent tree of @step.  Stores the root of the tree, which belongs
+ * into the inode, at @root.
  */
 static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)
@@ -335,7 +347,10 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 				   journal_tree(a, step, blocks);
 }
 
-/* Updates i_blocks for the clusters that @step adds or removes. */
+/*
+ * Updates i_blocks by the number of clusters that @step adds to or removes from
+ * the inode.
+ */
 static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 				const struct e4l_step *step)
 {
@@ -347,7 +362,10 @@ static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 			  ext2fs_iblk_sub_blocks(fs, inode, -more);
 }
 
-/* Sets a directory's size and index flag for the new content @dir. */
+/*
+ * Sets the size and the index flag of a directory according to the new content
+ * @dir.
+ */
 static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 			    const struct e4l_new_dir *dir)
 {
@@ -361,8 +379,8 @@ static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 }
 
 /*
- * Makes the inode point to the new tree.  @dir is the new content of a
- * directory, or NULL.
+ * Makes the inode point to the new tree.  If @dir is not NULL, the inode is a
+ * directory with the new content @dir.
  */
 static errcode_t put_inode(struct e4l_apply *a,
 			   const struct e4l_step *step,
@@ -440,12 +458,13 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 /* ------------------------------------------------------------------ 2. data */
 
 /*
- * A job copies blocks to several destinations, in disk order.  To make few and
- * large reads, a job first reads all of its source blocks.
+ * A job copies blocks to several destinations, in disk order.  The job first
+ * reads all source blocks, so that the reads are few and large.
  */
 struct copy_job {
 	struct e4l *e;
-	struct range *targets; /* in the order of the content of @buf */
+	/* destinations, in the order of the blocks in @buf */
+	struct range *targets;
 	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;
@@ -455,9 +474,10 @@ struct copy_job {
 
 struct copier {
 	struct e4l_apply *a;
-	size_t next;			/* index of the next copy */
-	uint64_t done;		/* blocks of copy next already in a job */
-	/* number of written blocks that are not flushed */
+	size_t next; /* index of the copy that copy_next() continues with */
+	/* number of blocks of copy @next that are already in jobs */
+	uint64_t done;
+	/* number of blocks written since the last flush */
 	atomic_ullong unflushed;
 };
 
@@ -492,8 +512,9 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Returns whether there are more than @room blocks in the remainder of the next
- * copy and in the following copies to adjacent destinations.
+ * Adds up the blocks of the next copy that are in no job, and the blocks of
+ * following copies to adjacent destinations.  Returns whether the sum is more
+ * than @room.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
@@ -529,9 +550,9 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a job with copies.  Copies to adjacent destinations are in one job if
- * they fit into an empty job.  If this job does not have enough space for them,
- * they go to the next job.
+ * Fills a job with copies.  If copies have adjacent destinations and fit into
+ * one job, they are not divided: if the job does not have enough space left,
+ * the copies go to the next job.
  */
 static bool copy_next(void *arg, void *priv)
 {
@@ -578,8 +599,8 @@ static void copy_visit(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Flushes the copied blocks if at least FLUSH_BYTES are not flushed yet.  Other
- * threads continue to read.  The commit flushes the remaining blocks.
+ * Flushes the device if at least FLUSH_BYTES were written since the last flush.
+ * Other threads continue to read.  The commit flushes the remaining blocks.
  */
 static errcode_t flush_copies(struct copier *c)
 {
@@ -614,9 +635,9 @@ static double now(void)
 }
 
 /*
- * Reports that @blocks more blocks are written.  In a transaction of more than
- * TXN_PARTS parts, calls stop() if a part was written or ASK_SECONDS have
- * passed since the last call of stop().
+ * Reports that @blocks more blocks are written.  If the transaction has more
+ * than TXN_PARTS parts, calls stop() when a part was written or ASK_SECONDS
+ * have passed since the last call.
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
@@ -669,7 +690,7 @@ static errcode_t copy_data(struct e4l_apply *a)
 	return e4l_pipe_run(a->e, &ops, &c);
 }
 
-/* A job zeroes several ranges. */
+/* A job that zeroes several ranges of blocks. */
 struct zero_job {
 	const struct range *ranges;
 	size_t n;
@@ -678,7 +699,7 @@ struct zero_job {
 
 struct zeroer {
 	struct e4l_apply *a;
-	size_t next;			/* index of the next range */
+	size_t next;			/* index of the next range to zero */
 	void *zeroes;
 };
 
@@ -724,7 +745,7 @@ static errcode_t zero_range(const struct zeroer *z, const struct range *r)
 }
 
 /*
- * Flushes the blocks that earlier jobs have written: the device writes while
+ * Flushes the blocks that earlier jobs have written.  While the device writes,
  * another thread fills the page cache.
  */
 static errcode_t zero_work(void *arg, void *priv)

@@ -28,14 +28,15 @@ struct e4l_apply_stats {
 /* All pointers are borrowed until e4l_apply_close(). */
 struct e4l_apply_options {
 	struct e4l_journal *journal;
-	struct e4l_quota *quota;	/* NULL: no quotas */
-	const struct e4l_geometry *geo;	/* geometry of the plan */
-	uint64_t part_blocks;	/* size of a part: see TXN_PARTS */
-	/* Called after @blocks blocks were copied or zeroed; may be NULL. */
+	struct e4l_quota *quota; /* NULL if the filesystem has no quotas */
+	const struct e4l_geometry *geo;	/* geometry that the planner has used */
+	/* blocks that are written between two calls of stop(): see TXN_PARTS */
+	uint64_t part_blocks;
+	/* Called after @blocks blocks were copied or zeroed.  May be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*
-	 * Returns true to drop the running transaction.  @inside is always
-	 * true.  May be NULL.
+	 * If stop() returns true, the running transaction is dropped.  @inside
+	 * is always true.  @stop may be NULL.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
@@ -44,18 +45,21 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret);
 
 /*
- * Commits the running transaction if it has no space for @step and for @more
- * journaled blocks that are not part of @step.  Errors: E4L_ET_TXN_FULL: an
- * empty transaction has no space for @step; nothing has changed.
- * E4L_ET_INTERRUPTED: stop() returned true, and the transaction is dropped.
- * After any error except E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
+ * If the running transaction has no space for @step and for @more other
+ * journaled blocks, commits the transaction.  After any error except
+ * E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
+ *
+ * Errors: E4L_ET_TXN_FULL: an empty transaction has no space for @step; nothing
+ * has changed.  E4L_ET_INTERRUPTED: stop() returned true, and the transaction
+ * is dropped.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);
 
 /*
- * Whether no other metadata depend on the content of @inode: a regular file, and
- * no EA inode.  On an overlay, such content is neither copied nor zeroed.
+ * Returns whether @inode is a regular file, and not an EA inode.  No other
+ * metadata depend on the content of such a file.  On an overlay, the content is
+ * neither copied nor zeroed.
  */
 static inline bool e4l_apply_is_opaque(const struct ext2_inode_large *inode)
 {
@@ -64,26 +68,28 @@ static inline bool e4l_apply_is_opaque(const struct ext2_inode_large *inode)
 }
 
 /*
- * Adds @step to the running transaction, or to a new transaction.  The caller
- * must call e4l_apply_make_room() for @step first.  After an error, only
- * e4l_apply_close() may be called.
+ * Adds @step to the running transaction.  If no transaction is running, begins
+ * one.  The caller must call e4l_apply_make_room() for @step first.  After an
+ * error, only e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_step *step);
 
-/* A directory's new content. */
+/* The new content of a directory. */
 struct e4l_new_dir {
-	char *blocks;		/* allocated by malloc(3) */
-	unsigned int n;		/* number of blocks, contiguous on the disk */
+	char *blocks; /* content of all blocks, allocated with malloc(3) */
+	unsigned int n; /* number of blocks, which are contiguous on the disk */
 	bool indexed;
-	bool own;		/* the directory keeps its blocks on the disk */
+	/* the new content replaces the old content in the same blocks */
+	bool own;
 };
 
 /*
- * Like e4l_apply_step(), for a step without moves that replaces the content of
- * a directory by dir->blocks and sets the size and the index flag.  If dir->own
- * is true, the new content is journaled in the blocks of the directory.  If
- * dir->own is false, the new content is written to the blocks that the step
- * takes.  Frees dir->blocks, also after an error.
+ * Like e4l_apply_step(), for a step without moves.  Replaces the content of a
+ * directory by dir->blocks, and sets the size and the index flag.
+ *
+ * If dir->own is true, the new content is journaled in the blocks of the
+ * directory.  If dir->own is false, the new content is written to the blocks
+ * that the step takes.  Frees dir->blocks, even after an error.
  */
 errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 			const struct e4l_new_dir *dir);
@@ -95,8 +101,8 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step);
 
 /*
- * Commits the running transaction.  After an error, only e4l_apply_close() may
- * be called.
+ * Commits the running transaction.  If no transaction is running, does nothing.
+ * After an error, only e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_commit(struct e4l_apply *a);
 

@@ -3,7 +3,7 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
-/* bytes that a transaction with several steps may copy and zero */
+/* most bytes that a transaction with several steps may copy and zero */
 #define TXN_BYTES	(64u << 20)
 
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)
@@ -123,9 +123,9 @@ void e4l_packer_end(struct e4l_packer *p)
 }
 
 /*
- * Returns the number of blocks that a step with @load adds to transaction @txn.
- * If @note is true, also records that @txn changes the groups and the inode
- * block of the step.
+ * Returns the number of blocks that a step with @load adds to transaction
+ * number @txn.  If @note is true, also records that transaction @txn changes
+ * the groups and the inode block of the step.
  */
 static uint64_t blocks_in(struct e4l_packer *p, const struct e4l_load *load,
 			  uint32_t txn, bool note)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cost: the number of metadata blocks that a step changes.  No I/O. */
+/* cost: counts the metadata blocks that a step changes.  Does no I/O. */
 #ifndef E4L_COST_H
 #define E4L_COST_H
 
 #include "step.h"
 
 /*
- * Sets *@blocks to the maximum number of metadata blocks that @step journals.
- * The number includes the block of the inode, blocks of quota files and, unless
- * the tree is new, tree blocks.  It also includes the bitmaps and descriptor
- * blocks of groups in which @step takes or gives blocks.  Error: ENOMEM.
+ * Sets *@blocks to the maximum number of metadata blocks that @step journals:
+ * the block of the inode, blocks of quota files, and the bitmaps and descriptor
+ * blocks of groups in which @step takes or gives blocks.  Unless the tree is
+ * new, the number includes tree blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);
@@ -30,8 +30,8 @@ struct e4l_groups {
 /* Adds the groups of the @len blocks that begin at @blk.  Error: ENOMEM. */
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len);
 /*
- * Returns the number of block bitmaps and descriptor blocks of the groups in
- * @g.
+ * Returns how many block bitmaps and descriptor blocks the groups in @g have.
+ * A group or descriptor block that occurs several times counts once.
  */
 uint64_t e4l_groups_cost(struct e4l_groups *g);
 
@@ -40,59 +40,69 @@ struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
 	/*
-	 * journaled blocks, except the inode's block and the blocks of groups
+	 * journaled blocks, without the inode's block, bitmaps and descriptor
+	 * blocks
 	 */
 	uint64_t blocks;
-	uint64_t bytes;			/* bytes to copy and to zero */
-	struct e4l_groups groups;	/* the caller frees groups.v */
+	uint64_t bytes; /* number of bytes that the step copies and zeroes */
+	/*
+	 * groups in which the step takes or gives blocks; the caller frees
+	 * groups.v
+	 */
+	struct e4l_groups groups;
 };
 /*
- * Sets *@load to the load of @step and of @more journaled blocks that are not
- * part of @step.  Error: ENOMEM.
+ * Sets *@load to the load of @step, plus @more other journaled blocks.  Error:
+ * ENOMEM.
  */
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load);
 /*
- * Returns the number of blocks that a transaction journals if its only step has
- * the load @load.
+ * Returns the number of blocks that a transaction with only one step, of load
+ * @load, journals.
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
 /*
- * A part is e4l_apply_options.part_blocks blocks of data.  Several steps share
- * a transaction only if they have at most TXN_PARTS parts together.  stop() is
- * called inside a transaction only if it has more than TXN_PARTS parts.
+ * A part is the number of blocks in e4l_apply_options.part_blocks.  Several
+ * steps share a transaction only if they copy and zero at most TXN_PARTS parts
+ * together.  Only if a single step has more than TXN_PARTS parts, stop() is
+ * called inside a transaction.
  */
 #define TXN_PARTS	16
 
 /*
  * Divides the steps of a plan into transactions.  All steps of a transaction
  * are in one batch.  A step begins another transaction if the current
- * transaction would exceed @capacity, or would copy and zero more than 64 MiB
- * or more than TXN_PARTS parts.
+ * transaction would exceed @capacity blocks, or would copy and zero more than
+ * 64 MiB or more than TXN_PARTS parts.
  */
 struct e4l_packer {
 	const struct e4l_geometry *geo;
 	uint64_t capacity, most_bytes;
-	/* the last transaction that changes each group or descriptor block */
+	/*
+	 * number of the last transaction that changes each group (@group) and
+	 * each block of group descriptors (@desc)
+	 */
 	uint32_t *group, *desc;
-	uint32_t transactions;		/* number of begun transactions */
+	uint32_t transactions; /* number of transactions begun so far */
 	bool open;
 	unsigned int batch;
 	uint32_t inode_block;
 	uint64_t blocks, bytes;
 };
 /*
- * Initializes @p.  Error: ENOMEM.  The caller calls e4l_packer_free() even
- * after an error.
+ * Initializes @p.  The caller calls e4l_packer_free() even after an error.
+ * Error: ENOMEM.
  */
 errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,
 			   uint64_t part_blocks);
 /*
- * Adds a step.  Sets *@full to whether the step begins another transaction
- * because the current transaction has no space for the step.
+ * Adds a step with @load.  If the current transaction has no space for the
+ * step, begins another transaction.  Sets *@full to whether a transaction was
+ * full.
  */
 void e4l_packer_add(struct e4l_packer *p, const struct e4l_load *load,
 		    bool *full);

@@ -7,14 +7,14 @@
 #include "limits.h"
 
 /*
- * Number of metadata blocks, without tree blocks, that the smallest possible step
- * may change.
+ * Number of metadata blocks, without tree blocks, that the smallest possible
+ * step may change.
  */
 #define LEAST_TXN	24
 
 /*
- * Returns whether all changes of the file can be divided into steps that fit
- * into a transaction.
+ * Returns whether all changes of the file can be divided into steps that each
+ * fit into a transaction.
  */
 static bool fits_txn(const struct e4l_geometry *geo,
 		     const struct e4l_plan_file *file)
@@ -22,7 +22,10 @@ static bool fits_txn(const struct e4l_geometry *geo,
 	uint64_t need = e4l_ideal_tree_blocks(
 				e4l_pack(file->extents, file->n_extents, NULL),
 				geo->blocksize);
-	/* each freed tree block can change a bitmap and a descriptor block */
+	/*
+	 * a step that frees a tree block changes a bitmap and a descriptor
+	 * block
+	 */
 	uint64_t spare = 2 * (file->n_tree - need);
 	uint64_t groups = geo->blocks / geo->group_blocks + 1;
 
@@ -33,8 +36,8 @@ static bool fits_txn(const struct e4l_geometry *geo,
 }
 
 /*
- * Returns the maximum number of extents of the file after a move of all blocks
- * into one fragment.
+ * Returns the maximum number of extents that the file has after a move of all
+ * blocks into one fragment.
  */
 static size_t count_states(const struct e4l_plan_file *file)
 {
@@ -50,9 +53,9 @@ static size_t count_states(const struct e4l_plan_file *file)
 }
 
 /*
- * Sets *@fits to whether a move of the whole file into one fragment is allowed
- * and fits into a transaction.  The move writes a small tree, but changes the
- * bitmaps of all groups with old or new blocks.
+ * Sets *@fits to whether all blocks of the file may be moved into one fragment
+ * by one transaction.  The move writes a small tree, but changes the bitmaps of
+ * all groups with old or new blocks.
  */
 static errcode_t fits_at_once(const struct e4l_geometry *geo,
 			      const struct e4l_plan_file *file, bool *fits)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* limits: which changes of a file fit into a transaction.  No I/O. */
+/*
+ * limits: limits the changes of a file to changes that fit into a transaction.
+ * Does no I/O.
+ */
 #ifndef E4L_APPLY_LIMITS_H
 #define E4L_APPLY_LIMITS_H
 

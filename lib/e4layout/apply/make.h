@@ -7,24 +7,25 @@
 #include "step.h"
 
 /*
- * Adds the @len blocks from @pblk on to *@runs.  If the last run ends at @pblk,
- * extends the last run.  Otherwise, appends a run.  Errors: ENOMEM.
+ * Adds the @len blocks from block @pblk on to the array *@runs.  If the last
+ * run ends directly before @pblk, extends the last run; otherwise, appends a
+ * run.  Errors: ENOMEM.
  */
 errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 			   blk64_t len);
 
 /*
- * Sets the moves and the new extents of @step.  The new extents are packed with
- * e4l_pack().  @ex has the current @n extents of the file.  @new lists the
- * logical clusters that move, with their new physical clusters.  All other
- * clusters of @ex stay.
+ * Sets the moves and the new extents of @step.  @ex has the current @n extents
+ * of the file.  @new lists the logical clusters that move, with their new
+ * physical clusters.  All other clusters stay.  The new extents are packed with
+ * e4l_pack().
  */
 errcode_t e4l_step_map(const struct e4l_geometry *geo,
 		       const struct e4l_extent *ex, size_t n,
 		       const struct e4l_fragments *new, struct e4l_step *step);
 /*
- * Sets the blocks that @step allocates and frees when clusters of @ex move to
- * the physical clusters that @new lists.
+ * Sets the blocks that @step allocates and frees: the clusters of @ex that move
+ * are freed, and the physical clusters in @new are allocated.
  */
 errcode_t e4l_step_exchange(const struct e4l_geometry *geo,
 			    const struct e4l_extent *ex, size_t n,

@@ -10,7 +10,7 @@
 		     E4L_REPACK_DISCARD | E4L_REPACK_DRY_RUN | \
 		     E4L_REPACK_CHANGING | E4L_REPACK_SHRINK)
 
-#define DEFAULT_ZEROOUT_KB 32	/* the default of the kernel */
+#define DEFAULT_ZEROOUT_KB 32	/* default of the kernel, in KiB */
 
 static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 {
@@ -24,7 +24,10 @@ static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 	return err;
 }
 
-/* Whether @what has options that cannot be combined with a shrink. */
+/*
+ * Returns whether @what has options that cannot be combined with a shrink, or
+ * has options of a shrink without the flag.
+ */
 static bool is_bad_shrink(const struct e4l_repack_what *what)
 {
 	if (!(what->flags & E4L_REPACK_SHRINK))
@@ -48,7 +51,10 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 		.cb = callbacks ? *callbacks : none, .result = result,
 	};
 	e4l_clear(result);
-	/* consolidating free space would move files that are not selected */
+	/*
+	 * if the user selects files, do not consolidate free space, because
+	 * this would move other files
+	 */
 	if (what->only)
 		run->what.flags &= ~E4L_REPACK_FREE;
 	if (what->flags & ~KNOWN_FLAGS || is_bad_shrink(what) || E4L_HAS_UNKNOWN(what) ||

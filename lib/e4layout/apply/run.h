@@ -9,18 +9,21 @@
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
-	/* never has E4L_ZERO_AS_SET: e4l_run_begin() replaces this value */
+	/*
+	 * e4l_run_begin() replaces the value E4L_ZERO_AS_SET by the
+	 * filesystem's tunable
+	 */
 	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
 	/*
-	 * for progress() during planning: number of scans, and number of
-	 * finished scans
+	 * for progress() during planning: number of scans, and number of scans
+	 * that are finished
 	 */
 	unsigned int scans, scans_done;
 	/*
 	 * for progress() during writing: number of blocks and inodes written so
-	 * far, and number to write
+	 * far, and total number to write
 	 */
 	uint64_t written, to_write;
 };
@@ -32,8 +35,8 @@ static inline bool e4l_run_has(const struct e4l_repack_run *run,
 }
 
 /*
- * Returns the channel of the external journal's device.  Returns NULL if the
- * journal is not external, or if @e is an overlay.
+ * Returns the channel of the external journal's device.  If the journal is not
+ * external, or if @e is an overlay, returns NULL.
  */
 static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 					 const struct e4l *e)
@@ -41,7 +44,10 @@ static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 	return e->over ? NULL : run->what.journal;
 }
 
-/* Returns true if what.only is NULL or contains @ino. */
+/*
+ * Returns whether the user has selected inode @ino.  If what.only is NULL, all
+ * inodes are selected.
+ */
 static inline bool e4l_run_selects(const struct e4l_repack_run *run,
 				   ext2_ino_t ino)
 {
@@ -60,8 +66,9 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			struct e4l_repack_run *run);
 
 /*
- * Counts a skipped object of kind @kind, and calls skipped().  Does nothing if
- * @why is E4L_SKIP_NONE, or if @kind is E4L_SKIP_FILE and @saved is 0.
+ * Counts a skipped object of kind @kind, and calls the callback skipped().
+ * Does nothing if @why is E4L_SKIP_NONE, or if @kind is E4L_SKIP_FILE and
+ * @saved is 0.
  */
 void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
@@ -75,8 +82,8 @@ void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
 /*
- * Calls stop() and returns its result, or returns false if stop is NULL.  Any
- * thread may call e4l_run_stop().
+ * Calls the callback stop() and returns its result.  If the callback is NULL,
+ * returns false.  Any thread may call e4l_run_stop().
  */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 

@@ -42,22 +42,22 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 }
 
 /*
- * A walk over the pieces of extents.  A piece is a part of an extent that moves
- * or stays as a whole.
+ * A walk over the pieces of extents.  A piece is a range of blocks within an
+ * extent, and moves or stays as a whole.
  */
 struct walk {
 	const struct e4l_extent *ex;
 	size_t n;
-	uint32_t at; /* blocks of *ex before the current position */
+	uint32_t at; /* number of blocks of *ex that the walk has passed */
 	const struct e4l_fragment *v, *end;
 	uint64_t ratio;
 };
 
 /*
- * Returns the move of the piece that begins @at blocks into @ex.  If the piece
- * stays, from and to of the move are equal.  @v is the first fragment of the
- * new layout that ends after the start of the piece, or NULL if no fragment
- * does.
+ * Returns the move of the piece that begins @at blocks after the start of @ex.
+ * If the piece stays, the members from and to of the result are equal.  @v is
+ * the first fragment of the new layout that ends after the start of the piece.
+ * If there is no such fragment, @v is NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
@@ -80,8 +80,9 @@ static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 }
 
 /*
- * Sets *@m to the next piece, which begins *@at blocks into **@ex.  Returns
- * false at the end of the extents.
+ * Sets *@m to the move of the next piece.  Sets *@ex to the extent of the
+ * piece, and *@at to the number of blocks before the piece in the extent.  At
+ * the end of the extents, returns false.
  */
 static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 		      uint32_t *at, struct e4l_move *m)
@@ -104,9 +105,9 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 }
 
 /*
- * Adds the blocks of the move @m to the new extents.  If the blocks continue
- * the last extent and its length permits, extends the last extent.  Otherwise,
- * appends an extent.
+ * Adds the blocks of move @m to the new extents.  If the blocks are adjacent to
+ * the last new extent, and that extent does not become too long, extends the
+ * last new extent; otherwise, appends an extent.
  */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)
@@ -196,8 +197,8 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 }
 
 /*
- * Sets @old to the current physical clusters of the logical clusters that @new
- * lists.  @old is in logical order.
+ * Sets @old to the logical clusters that @new lists, with their current
+ * physical clusters.  @old is in logical order.
  */
 static errcode_t list_old(const struct e4l_geometry *geo,
 			  const struct e4l_extent *ex, size_t n,

@@ -6,55 +6,63 @@
 #include <e4layout/extents.h>
 #include "e4layout/format/geometry.h"
 
-/* @len blocks of a file whose content moves from @from to @to on the disk. */
+/*
+ * A move: the content of @len blocks of a file moves from block @from to block
+ * @to of the disk.
+ */
 struct e4l_move {
 	blk64_t from;
 	blk64_t to;
 	blk64_t len;
-	bool copy;	/* false: the blocks are unwritten; do not copy */
+	/* false if the blocks are unwritten, so that no content is copied */
+	bool copy;
 };
 
 /*
- * A complete change of a file: allocate @take, copy the blocks of @moves, zero
- * the blocks of @zero, replace the extent tree, and free @give.  The new extent
- * tree has the extents @new_extents, and is in the blocks @tree, in the order
- * of e4l_extent_tree_build().
+ * A complete change of a file: allocate the blocks @take, copy the blocks of
+ * @moves, zero the blocks of @zero, replace the extent tree, and free the
+ * blocks @give.  The new tree has the extents @new_extents, and is stored in
+ * the blocks @tree, in the order of e4l_extent_tree_build().
  */
 struct e4l_step {
 	ext2_ino_t ino;
 	/*
-	 * Steps of one file in one batch are consecutive, and each depends on
-	 * the previous one.  Steps of different files in one batch are
+	 * Steps of one file in one batch are consecutive, and each step depends
+	 * on the previous step.  Steps of different files in one batch are
 	 * independent of each other.  A step may take blocks that steps of
 	 * earlier batches give: the earlier batches must be durable before the
 	 * step.
 	 */
 	unsigned int batch;
 	struct e4l_extent *new_extents;	/* in logical order */
-	size_t n_old, n_new;	/* number of extents before and after */
+	/*
+	 * number of extents before the step (@n_old) and after the step
+	 * (@n_new)
+	 */
+	size_t n_old, n_new;
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;		/* in logical order */
 	size_t n_moves;
 	/* unwritten blocks that are zeroed and become written */
 	struct e4l_block_run *zero;
 	size_t n_zero;
-	struct e4l_block_run *take, *give;	/* whole clusters */
+	struct e4l_block_run *take, *give;	/* runs of whole clusters */
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
 	/*
-	 * The blocks of @tree are the last blocks of @take.  Before the step,
-	 * no metadata on disk refers to the blocks of @tree.
+	 * The blocks of @tree are the last blocks of @take, so that no metadata
+	 * on disk refers to them before the step.
 	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;
 	uint64_t bytes_to_zero;
 };
 
-/* Frees the members of a step. */
+/* Frees the arrays of a step. */
 void e4l_step_free(struct e4l_step *step);
 
-/* Returns the number of blocks in @give. */
+/* Returns the number of blocks in all runs of @give. */
 uint64_t e4l_step_gives(const struct e4l_step *step);
 
 #endif

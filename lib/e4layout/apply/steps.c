@@ -13,7 +13,7 @@
 /* minimum number of data blocks that a step moves, per tree block */
 #define TREE_PARTS	8
 
-/* The moves of one file in one batch. */
+/* The planned moves of one file in one batch. */
 struct job {
 	struct e4l_plan *p;
 	const struct e4l_geometry *geo;
@@ -21,8 +21,9 @@ struct job {
 	const struct e4l_plan_move *tree_moves;
 	size_t n_tree_moves;
 	bool pack, finish;
-	struct e4l_fragments todo;	/* fragments still to be moved */
-	/* the state of the file after the last step */
+	/* clusters still to be moved, with their targets */
+	struct e4l_fragments todo;
+	/* extents and tree blocks of the file after the last step */
 	struct e4l_extent *ex;
 	size_t n_ex;
 	blk64_t *tree;
@@ -32,7 +33,7 @@ struct job {
 /* ---------------------------------------------------- changes since the plan */
 
 /*
- * Adds the number of clusters of @m that are in @f to *@len, and the
+ * Adds the number of clusters of @m that are in fragment @f to *@len, and the
  * e4l_place_sum() of these clusters to *@sum.
  */
 static void add_overlap(const struct e4l_plan_move *m,
@@ -52,8 +53,9 @@ static void add_overlap(const struct e4l_plan_move *m,
 }
 
 /*
- * Returns E4L_ET_CHANGED if the clusters of the @n moves are not at the
- * physical clusters that the plan expects.
+ * Checks that the clusters of the @n moves are at the physical clusters at
+ * which the plan has found them.  If clusters are elsewhere, returns
+ * E4L_ET_CHANGED.
  */
 static errcode_t check_places(const struct e4l_geometry *geo,
 			      const struct e4l_plan_move *m, size_t n,
@@ -83,14 +85,14 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 /* ---------------------------------------------------------------------- tree */
 
 /*
- * Ranks of tree blocks.  If the tree shrinks, blocks of higher ranks are freed
- * first.
+ * Ranks of the tree blocks of a file.  If the tree shrinks, blocks of higher
+ * ranks are freed first.
  */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
 /*
- * Returns the fragment of tree block number @i among the tree blocks that @file
- * keeps.
+ * Returns the planner's record of tree block number @i of the tree blocks that
+ * @file keeps.
  */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
@@ -158,8 +160,8 @@ static errcode_t give_block(const struct job *j, struct e4l_step *step,
 }
 
 /*
- * Adds tree block @blk to the tree of the step.  If @blk has a target, the step
- * uses the target instead, and gives @blk.
+ * Adds tree block @blk to the tree of the step.  If the plan moves @blk, adds
+ * the block to which @blk moves, and frees @blk.
  */
 static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 {
@@ -179,9 +181,9 @@ static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 }
 
 /*
- * Chooses tree blocks of the file for @step, beginning with the lowest rank.
- * The step gives the file's other tree blocks.  Sets *@fits to false, and
- * chooses no blocks, if the file has too few tree blocks.
+ * Chooses blocks for the new tree from the file's tree blocks, beginning with
+ * the lowest rank.  The step frees the file's other tree blocks.  If the file
+ * has too few tree blocks, chooses no blocks and sets *@fits to false.
  */
 static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 {
@@ -220,9 +222,9 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 
 /*
  * Returns the smallest number of extents that need @tree tree blocks.  Some
- * values of @tree are impossible: an extent that needs another index block adds
- * two tree blocks.  For an impossible value, uses the next lower possible value
- * instead.
+ * values of @tree are impossible, because an extent that needs another index
+ * block adds two tree blocks.  For an impossible value, uses the next lower
+ * possible value.
  */
 static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 {
@@ -248,7 +250,7 @@ static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 
 /*
  * If the new extents of @step need fewer tree blocks than the file has, splits
- * extents until the tree needs all of them.  The tree must not shrink yet,
+ * extents until the tree needs all tree blocks.  The tree must not shrink yet,
  * because later steps may need all tree blocks.
  */
 static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
@@ -295,8 +297,9 @@ static errcode_t zero(const struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes a step that moves @part.  Sets *@fits_tree and *@fits_txn to whether
- * the file's tree blocks and a transaction are large enough for the step.
+ * Makes a step that moves the clusters of @part.  Sets *@fits_tree to whether
+ * the file has enough tree blocks for the step, and *@fits_txn to whether the
+ * step fits into a transaction.
  */
 static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 			   bool last, struct e4l_step *step, bool *fits_tree,
@@ -343,9 +346,9 @@ static errcode_t cut_part(const struct job *j, uint64_t most,
 }
 
 /*
- * Finds the extent (or, if @fragment is true, the fragment) of the file that
- * contains cluster number @most of j->todo.  Returns the number of clusters of
- * j->todo up to the end of the found extent or fragment.
+ * Finds the extent of the file that contains the cluster with number @most in
+ * j->todo.  If @fragment is true, finds the fragment instead.  Returns the
+ * number of clusters of j->todo up to the end of the extent or fragment.
  */
 static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
 {
@@ -400,7 +403,10 @@ static void drop_todo(struct job *j, uint64_t n)
 	}
 }
 
-/* Sets the state of the file in @j to the state after @step. */
+/*
+ * Updates the extents and tree blocks in @j after @step.  Takes ownership of
+ * arrays of @step.
+ */
 static errcode_t adopt(struct job *j, struct e4l_step *step)
 {
 	size_t i;
@@ -425,12 +431,15 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 
 /*
  * Makes a step that moves the first clusters of j->todo, and sets *@done to the
- * number of these clusters.  Tries @most clusters first.  If a fragment would
- * be split, tries the whole fragment, and returns to @most clusters if the
- * fragment does not fit into a transaction.  If @most clusters do not fit,
- * tries all clusters, because the tree of a completely moved file can be
- * smaller.  If all clusters do not fit, halves the number of clusters until the
- * step fits.
+ * number of these clusters.
+ *
+ * First tries @most clusters.  If the step would add fragments, tries to move
+ * all clusters of a fragment.  If the fragment does not fit into a transaction,
+ * returns to @most clusters.
+ *
+ * If @most clusters do not fit, tries all clusters, because the tree of a
+ * completely moved file can be smaller.  If all clusters do not fit, halves the
+ * number of clusters until the step fits.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
@@ -532,8 +541,8 @@ static void end_job(struct job *j)
 }
 
 /*
- * Sets the clusters and tree blocks that @j has to move from the @n moves @m,
- * which are sorted by kind.
+ * Records in @j which clusters and tree blocks the @n moves @m move.  The moves
+ * must be sorted by kind.
  */
 static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 			    size_t n)
@@ -560,8 +569,8 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 
 /*
  * Returns the number of clusters that a step should move.  Each step writes the
- * whole tree of the file.  Therefore the steps of a file with a large tree are
- * larger.
+ * whole tree of the file.  If the tree is large, larger steps write the tree
+ * less often.
  */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {

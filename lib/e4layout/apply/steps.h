@@ -6,7 +6,7 @@
 #include "e4layout/plan/plan.h"
 #include "step.h"
 
-/* The state of a file before its steps. */
+/* The extents and tree blocks of a file before its steps. */
 struct e4l_plan_now {
 	const struct e4l_extent *extents;
 	size_t n_extents;
@@ -16,26 +16,28 @@ struct e4l_plan_now {
 
 /*
  * Makes the steps for the @n @moves of one file in one batch, and calls @visit
- * for each step.  Each step fits into a transaction, and changes the result of
- * the previous step.  A step is valid during the call of @visit only.  Errors:
- * E4L_ET_CHANGED (the extents or the tree of the file have changed after
- * planning), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
+ * for each step.  Each step fits into a transaction, and begins with the file
+ * as the previous step leaves it.  A step is valid only during the call of
+ * @visit.  Errors: E4L_ET_CHANGED (the extents or the tree of the file have
+ * changed after planning), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
  */
 errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 			 size_t n, const struct e4l_plan_now *now,
 			 errcode_t (*visit)(const struct e4l_step *step,
 					    void *priv), void *priv);
 
-/* The state of a file after all its moves. */
+/*
+ * The numbers of extents, fragments and tree blocks after all moves of a file.
+ */
 struct e4l_plan_outcome {
 	uint64_t extents, fragments, tree_blocks;
-	uint64_t old_fragments;		/* fragments before the first move */
+	uint64_t old_fragments; /* number of fragments before the first move */
 };
 /*
  * Makes the steps that e4l_plan_steps() will make for the @n @moves of one
- * file, and calls @visit for each step.  Does not change the plan.  @moves are
- * sorted by batch.  Sets *@ret to the resulting state.  Errors: those of
- * e4l_plan_steps().
+ * file, and calls @visit for each step.  Does not change the plan.  @moves must
+ * be sorted by batch.  Sets *@ret to the numbers after all steps.  Errors:
+ * errors of e4l_plan_steps().
  */
 errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,
