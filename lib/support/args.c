@@ -9,8 +9,8 @@
 #include "say.h"
 
 /*
- * getopt_long() returns LONG_BASE + i for the long option in row i.  LONG_BASE
- * is larger than any option letter.
+ * getopt_long() returns LONG_BASE + i for the long option in row i of the
+ * table.  LONG_BASE is larger than any option letter.
  */
 #define LONG_BASE 256
 
@@ -327,8 +327,9 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 }
 
 /*
- * Returns the first ARGS_TEXTS member of @config from row *@i on, and sets *@i
- * to the next row.  If no more rows have such a member, returns NULL.
+ * Finds the next option of kind ARGS_TEXTS, from row *@i of the tool's table
+ * on.  Returns the option's member of @config, and sets *@i to the row after
+ * the option.  If the table has no further ARGS_TEXTS option, returns NULL.
  */
 static struct args_texts *next_texts(const struct args_tool *tool,
 				     void *config, unsigned int *i)

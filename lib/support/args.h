@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Command-line options, described by one table for each tool. */
+/* args: parses command-line options, which each tool describes in a table. */
 #ifndef SUPPORT_ARGS_H
 #define SUPPORT_ARGS_H
 
@@ -37,16 +37,17 @@ struct args_texts {
 };
 
 struct args_option {
-	/* without the dashes; NULL: no long name */
+	/* long name without the dashes, or NULL if there is no long name */
 	const char *name;
-	char letter;			/* 0: no letter */
+	char letter;			/* 0 if there is no letter */
 	enum args_kind kind;
-	/* offset of the value in the configuration */
+	/* offset of the value in the tool's configuration */
 	size_t offset;
-	/* name of the value in --help; NULL: the option has no value */
+	/* name of the value in --help, or NULL if the option has no value */
 	const char *value;
 	/*
-	 * value to use if the user gives none; NULL: the user must give a value
+	 * value to use if the user gives no value, or NULL if the user must
+	 * give a value
 	 */
 	const char *implied;
 	/* text for --help; each line is indented */
@@ -69,7 +70,7 @@ struct args_common {
 	bool help, version;
 	bool json, quiet, verbose;
 	unsigned int progress;		/* enum args_progress */
-	/* partition number of the target; 0: no partition */
+	/* partition number of the target, or 0 for no partition */
 	uint64_t partition;
 	/*
 	 * take() or take_letter() failed for lack of memory, which is not a
@@ -86,7 +87,7 @@ struct args_tool {
 	 */
 	const struct args_option *options;
 	unsigned int n_options;
-	int min_operands, max_operands;	/* max_operands -1: no limit */
+	int min_operands, max_operands;	/* -1 for no maximum */
 	bool no_verbose;		/* the tool has no --verbose */
 	/*
 	 * Option letters of another program, in the form of getopt(3), or NULL.

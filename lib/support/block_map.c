@@ -16,15 +16,16 @@ const char *const block_state_names[BLOCK_STATES] = {
 struct block_map_state {
 	ext2_filsys fs;
 	/*
-	 * @written: for each cell, the number of written blocks of the current
-	 * file.  @touched: the cells with a number above 0.  The state of the
-	 * written blocks is known only when the last piece of the file arrives.
+	 * @written has the number of written blocks of the current file in each
+	 * cell.  @touched lists the cells with such blocks.  The state of the
+	 * blocks is known only when the last piece of the file arrives.
 	 */
 	uint64_t *written;
 	size_t *touched, n_touched;
 	/*
-	 * @end: end of the current file's last extent; 0: no extent yet.
-	 * @unwritten: whether the last extent is unwritten.
+	 * @end is the block after the last extent of the current file, or 0
+	 * before the first extent.  @unwritten is true if the last extent is
+	 * unwritten.
 	 */
 	blk64_t end;
 	bool unwritten;

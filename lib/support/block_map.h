@@ -45,7 +45,7 @@ enum block_state {
 };
 #define BLOCK_STATES (BLOCK_FREE + 1)
 
-/* The keys in JSON: "other", "contiguous", ... */
+/* The names of the states in JSON: "other", "contiguous", ... */
 extern const char *const block_state_names[BLOCK_STATES];
 
 /* enough cells for an HTML page and a terminal */

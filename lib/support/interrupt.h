@@ -17,7 +17,7 @@ struct interrupt {
 	pthread_t thread;
 	bool active;
 	atomic_bool heard;
-	_Atomic(const char *) first, second;	/* see interrupt_say() */
+	_Atomic(const char *) first, second;	/* texts of interrupt_say() */
 };
 
 /*

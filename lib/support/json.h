@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON for reports: objects from tables of members, and JSON Lines. */
+/*
+ * json: makes JSON objects from tables of struct members, and writes reports.
+ */
 #ifndef SUPPORT_JSON_H
 #define SUPPORT_JSON_H
 

@@ -18,11 +18,12 @@
 
 #define SECTOR_BYTES	512
 #define LARGE_SECTOR_BYTES 4096
-#define PART_LEN	12	/* ", " and a number */
+#define PART_LEN	12	/* maximum length of ", " and a number */
 #define OFFSET		"?offset="
 /*
- * If the name of a missing file contains this text, the error is an invalid
- * offset: partitions are selected with --partition, not with the name.
+ * If the name of a missing file contains "?partition=", the tool reports an
+ * invalid offset.  A partition can be selected only with --partition, not with
+ * the name.
  */
 #define PARTITION	"?partition="
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The block map as text. */
+/* map_text: prints a block map as text. */
 #ifndef SUPPORT_MAP_TEXT_H
 #define SUPPORT_MAP_TEXT_H
 

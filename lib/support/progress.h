@@ -12,7 +12,7 @@
 #define PROGRESS_LEN 80
 
 struct progress {
-	const char *doing;	/* label of the bar; NULL: no bar is shown */
+	const char *doing; /* label of the bar, or NULL if no bar is shown */
 	bool terminal;
 	bool shown;
 	bool complete;		/* 100 % has been shown */

@@ -18,7 +18,7 @@ struct repacking {
 	struct interrupt *interrupt;
 	struct progress *progress;
 	struct timespec start;
-	double max_seconds;		/* HUGE_VAL: no limit */
+	double max_seconds;		/* HUGE_VAL for no limit */
 	/* Called with @priv before anything is written; may be NULL. */
 	void (*writes)(void *priv);
 	void *priv;

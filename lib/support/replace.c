@@ -50,7 +50,7 @@ static int set_mode(int fd, const char *path)
 					      old.st_mode & 0777) ? errno : 0;
 }
 
-/* Writes the content of the new file. */
+/* A function that writes the content of the new file, and its argument. */
 struct content {
 	bool (*write)(int fd, void *priv);
 	void *priv;

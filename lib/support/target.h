@@ -27,9 +27,12 @@ struct target {
 	const char *name;	/* as the user gave it */
 	char *device;		/* the device or image that @name refers to */
 	uint64_t offset_bytes;	/* start of the filesystem on @device */
-	/* the filesystem ends before this byte; UINT64_MAX: no limit */
+	/* the filesystem ends before this byte; UINT64_MAX for no limit */
 	uint64_t end_bytes;
-	/* path of the given directory or file in the filesystem; NULL: none */
+	/*
+	 * path in the filesystem if @name is a file or a directory below the
+	 * mount point; otherwise, NULL
+	 */
 	char *subtree;
 	/*
 	 * shell words for @device and for its filesystem, for commands in
@@ -45,9 +48,12 @@ struct target {
 	/* If @e is NULL, this struct owns @hold; otherwise, @e owns @hold. */
 	struct e4l_hold *hold;
 	ext2_filsys fs;
-	/* Borrowed from @hold or @e: */
+	/*
+	 * @hold or @e owns the name, the mount point and the journal's channel.
+	 */
 	const char *e2fs_name;	/* name for the tools of e2fsprogs */
-	const char *mount_point; /* NULL: not mounted in this mount namespace */
+	/* NULL if not mounted in this mount namespace */
+	const char *mount_point;
 	/* channel of an external journal's device, or NULL */
 	io_channel journal;
 	/* descriptor of the source; see target_open_source() */
@@ -76,7 +82,7 @@ bool target_open_report(struct target *t, const char *name, uint64_t partition,
 
 /*
  * Whether @name is a regular file on a mounted ext4 filesystem, and contains
- * neither an ext2, ext3 or ext4 filesystem nor partitions.  If so, @name is not
+ * neither an ext2, ext3 or ext4 filesystem nor partitions.  Such a file is not
  * an image, and e4frag reports the layout of the file itself.
  */
 bool target_is_file(const char *name);
@@ -105,10 +111,13 @@ bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
 /* Damage that target_open_check() found when it opened a filesystem. */
 struct target_doubt {
-	errcode_t super;	/* error of the primary superblock; 0: valid */
-	/* error of the primary group descriptors; 0: valid */
+	errcode_t super;	/* error of the primary superblock, or 0 */
+	/* error of the primary group descriptors, or 0 */
 	errcode_t groups;
-	/* block of the backup superblock in use; 0: the primary one is used */
+	/*
+	 * block of the backup superblock in use, or 0 if the primary superblock
+	 * is in use
+	 */
 	blk64_t backup;
 };
 
@@ -127,7 +136,7 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 
 /*
  * Makes a context for a target opened by target_open_check(), as e4l_new()
- * does.  Free it with e4l_free().
+ * does.  The caller frees the context with e4l_free().
  */
 errcode_t target_new_context(const struct target *t, struct e4l **e);
 
@@ -147,14 +156,14 @@ void target_release(struct target *t);
 
 /*
  * Whether the regular file @path is attached to a loop device or mounted.  If
- * so, or if this cannot be determined, prints a message and returns true.  The
- * caller must then not replace the file.
+ * the file is in use, or if its use cannot be determined, prints a message and
+ * returns true.  The caller must then not replace the file.
  */
 bool target_is_attached(const char *path);
 
 /* How to protect a change to a filesystem without a journal. */
 struct target_undo {
-	/* undo file for e2undo(8); NULL: no undo file */
+	/* undo file for e2undo(8), or NULL */
 	const char *file;
 	bool none;		/* permits a change without any protection */
 };
@@ -190,7 +199,7 @@ bool target_open_plan(struct target *t, const char *name, uint64_t partition,
  * If another program uses @t, or if @t is a source and was changed, prints a
  * message and returns false.  Otherwise, returns true.  Call this function for
  * a source, a claimed target or a target open for changes; for a target open
- * for reading, it always returns true.
+ * for reading, target_is_ours() always returns true.
  */
 bool target_is_ours(const struct target *t);
 
@@ -199,9 +208,9 @@ bool target_is_used(const struct target *t);
 
 /*
  * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()
- * does; the caller frees it.  If @n is 0, *@ret is NULL.  If @t was given as a
- * mount point, a path may begin with the mount point.  If a path causes the
- * error, prints the error and sets *@said to true.
+ * does; the caller frees the bitmap.  If @n is 0, *@ret is NULL.  If @t was
+ * given as a mount point, a path may begin with the mount point.  If a path
+ * causes the error, prints the error and sets *@said to true.
  */
 errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 const char **paths, size_t n,

@@ -8,7 +8,7 @@
 
 /*
  * Initializes @t for the target @name.  On failure, prints an error and returns
- * false; nothing must be freed then.
+ * false; the caller must not free @t.
  */
 bool target_locate(struct target *t, const char *name, uint64_t partition);
 

@@ -57,8 +57,9 @@ struct table_column {
 	bool cut;	/* shorten the text if the terminal is too narrow */
 	/*
 	 * If the terminal is too narrow, columns are omitted in the order of
-	 * @drop, the highest number first.  0: the column is never omitted.
-	 * The last column is shortened only if omitting columns is not enough.
+	 * @drop, the highest number first.  A column with a @drop of 0 is never
+	 * omitted.  The last column is shortened only if omitting columns is
+	 * not enough.
 	 */
 	unsigned int drop;
 };
@@ -66,7 +67,7 @@ struct table_column {
 /*
  * Returns the text of a cell, in @buf or in memory that stays valid until the
  * next call.  table_print() calls this function twice for each cell: to measure
- * it, and to print it.
+ * the text, and to print the text.
  */
 typedef const char *table_cell(size_t row, unsigned int column,
 			       char buf[TABLE_CELL], const void *priv);

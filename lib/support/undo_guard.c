@@ -46,9 +46,12 @@ static struct {
 	char *undo_file;
 	char *undo_word;	/* e4l_shell_word() of @undo_file */
 	io_manager below;
-	/* channels below the guard; NULL: closed */
+	/* channels below the guard, or NULL if closed */
 	io_channel device, undo;
-	/* block of the next record; 0: no record yet */
+	/*
+	 * block of the next record in the undo file, or 0 before the first
+	 * record
+	 */
 	unsigned long long next;
 	struct undo_header header;
 	/* superblock of the device, as read or last written */
@@ -65,11 +68,11 @@ static struct {
 	size_t n_writes, bytes;
 	/* protects @writes, because any thread can read */
 	pthread_mutex_t lock;
-	unsigned long long mmp_at;	/* offset of the MMP block; 0: none */
+	unsigned long long mmp_at;	/* byte offset of the MMP block, or 0 */
 	/* the device was changed, apart from the MMP block */
 	bool changed;
 	errcode_t failed, undo_failed;
-	/* checks for other users of the device; NULL: no check */
+	/* checks for other users of the device; NULL for no check */
 	errcode_t (*look)(void *priv);
 	void *look_priv;
 } guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -221,7 +224,7 @@ static errcode_t settle(void)
 static bool is_keys(unsigned long long blk)
 {
 	if (!guard.next && blk < 3)
-		return false;	/* the header of an empty file */
+		return false;	/* the header of an empty undo file */
 	if (guard.next && blk < guard.next)
 		return true;
 	guard.next = blk + 1;

@@ -23,7 +23,7 @@ static bool parse_digits(const char **text, uint64_t *value)
 	return errno == 0;
 }
 
-/* Reads the digits after a decimal point as millionths; at most six digits. */
+/* Reads up to six digits after a decimal point as millionths. */
 static bool parse_fraction(const char **text, uint64_t *millionths)
 {
 	uint32_t digit = UNITS_WHOLE / 10;
@@ -41,7 +41,10 @@ static bool parse_fraction(const char **text, uint64_t *millionths)
 	return true;
 }
 
-/* Returns the bytes of a unit; 0 if @suffix is not a unit. */
+/*
+ * Returns the number of bytes of the unit @suffix, or 0 if there is no such
+ * unit.
+ */
 static uint64_t unit_bytes(const char *suffix)
 {
 	uint64_t step, bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sizes and counts in input and output. */
+/* units: parses and formats sizes and counts. */
 #ifndef SUPPORT_UNITS_H
 #define SUPPORT_UNITS_H
 
