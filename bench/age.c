@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * age DIR [SCALE]: ages the mounted filesystem at DIR (8 GiB at SCALE 100)
- * until about 81 % of it is in use: partly written preallocated files, small
- * files of which many are deleted, files that grow side by side, and large
- * files in the remaining free space.  The sequence depends only on SCALE.
+ * age DIR [SCALE]: ages the filesystem that is mounted at DIR, until about 81 %
+ * of the filesystem is in use.  The filesystem must have 8 GiB at SCALE 100.
+ * The program writes small files and deletes 40 % of them.  Then it appends to
+ * many files alternately, writes half of the blocks of preallocated files, and
+ * fills free space with large files.  The sequence of operations depends only
+ * on SCALE.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -55,7 +57,10 @@ static void sync_all(void)
 	close(fd);
 }
 
-/* Writes half of the blocks: every second block, or random blocks. */
+/*
+ * Preallocates a file, and writes every second block of the file.  If @random
+ * is set, writes as many random blocks instead.
+ */
 static void mosaic(unsigned int n, int random)
 {
 	char path[64];

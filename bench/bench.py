@@ -36,7 +36,7 @@ class Command:
 
 
 def tool(name):
-    """Returns the path of the program itself; libtool's wrapper is a shell
+    """Returns the path of the real program, because libtool's wrapper is a shell
     script."""
     os.environ["LD_LIBRARY_PATH"] = os.path.abspath("lib/e4layout/.libs")
     folder = "e2fsck" if name == "e4check" else "misc"
@@ -45,8 +45,8 @@ def tool(name):
 
 
 def write_out():
-    """Writes dirty pages of two filesystems: of the current directory's and of
-    the temporary directory's, which has the images."""
+    """Writes the dirty pages of two filesystems to disk: those of the current
+    directory and of the temporary directory, which has the images."""
     subprocess.run(["sync", "-f", ".", tempfile.gettempdir()], check=True)
 
 
@@ -97,8 +97,8 @@ def side_by_side(commands, mode, runs):
 
 
 def table(title, results, reference):
-    """Prints a row per command, with the ratio of its time to that of the command
-    *reference*."""
+    """Prints a row per command, with the ratio of its time to the time of the
+    command *reference*."""
     base = results[reference]["wall"]
     print(f"\n{title}")
     print(f"{'':<26}{'seconds':>9}{'ratio':>8}{'cpu s':>8}{'peak MiB':>10}"
@@ -156,9 +156,10 @@ class Mounted:
 
 
 def aged_image(image, mnt, scale, *options):
-    """Builds the aged image: as root with the kernel, otherwise with mkaged.
+    """Builds the aged image.  As root, the kernel ages the image; otherwise,
+    mkaged makes the image.
 
-    The options are for mke2fs.
+    *options* are options of mke2fs.
     """
     if os.geteuid() != 0:
         run("tests/tools/mkaged", f"{TOP}/tests/recipes/aged.recipe", image)
@@ -176,8 +177,8 @@ def used_percent(mnt):
 
 
 def fill(mnt, percent):
-    """Removes every third file, or appends to 40 files alternately, until PERCENT
-    of the filesystem are in use."""
+    """Makes PERCENT of the filesystem used.  Removes every third file while more
+    is in use; then appends to 40 files alternately while less is in use."""
     files = sorted(os.path.join(d, n) for d, _, names in os.walk(mnt)
                    for n in names)
     for path in files[::3]:

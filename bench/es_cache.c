@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Replays the test cases of the kernel's extent status tree shrinker of 2014
- * ("ext4: extents status tree shrinker improvements", on linux-ext4), for four
- * policies over the same trees:
+ * ("ext4: extents status tree shrinker improvements", on linux-ext4).  Each case
+ * is replayed with four policies that reclaim entries of the trees:
  *
- *	es_cache [PERCENT]	runs the cases in PERCENT (100) of their sizes
+ *	es_cache [PERCENT]	scales the cases to PERCENT of their sizes
+ *				(default: 100)
  *
- *  LRU            inodes by their last use, sorted if nothing else helps; an
- *                 inode's tree is walked from its start (Linux 3.12 to 3.18)
- *  round robin    inodes in turn; their trees are walked
- *  lists          inodes in turn; each has a list of reclaimable entries
- *  lists, ages    the library's policy: lists of two ages, and accessed flags
+ *  LRU            scans inodes by their last use, and sorts the inodes if a scan
+ *                 frees no entry; walks the tree of an inode from its start
+ *                 (Linux 3.12 to 3.18)
+ *  round robin    scans inodes in turn, and walks their trees
+ *  lists          scans inodes in turn; each inode has a list of reclaimable
+ *                 entries
+ *  lists, ages    is the library's policy: lists of two ages, and accessed flags
  *
- * A visit is an entry or an inode that a scan examines or sorts.
+ * The report counts visits: entries and inodes that a scan examines or sorts.
  */
 #include "config.h"
 #include <err.h>
@@ -22,10 +25,10 @@
 
 /* ----------------------------------------------------------------- policies */
 
-/* State of the LRU policy. */
+/* State of the least-recently-used (LRU) policy. */
 struct lru {
-	uint64_t clock, sorted;		/* time, and time of the last sort */
-	uint64_t *used;			/* by inode: time of the last use */
+	uint64_t clock, sorted;	/* current time, time of the last sort */
+	uint64_t *used;			/* time of the last use, by inode */
 	struct es_queue **order;
 };
 
@@ -168,8 +171,9 @@ static void no_touch(struct e4l_es_cache *c, struct es_inode *inode,
 static const struct policy {
 	const char *name;
 	uint64_t (*reclaim)(struct e4l_es_cache *c, uint64_t want);
+	/* NULL for the library's policy */
 	void (*touch)(struct e4l_es_cache *c, struct es_inode *inode,
-		      struct es_entry *entry);	/* NULL: the library's policy */
+		      struct es_entry *entry);
 } policies[] = {
 	{ "LRU", least_recently_used, no_touch },
 	{ "round robin", round_robin, no_touch },
@@ -198,8 +202,8 @@ static uint32_t any(uint32_t n)
 }
 
 /*
- * Inserts an entry of one block, with a gap to the next, so that entries do not
- * join.
+ * Inserts an entry of one block.  A gap follows each entry, so that entries are
+ * not merged.
  */
 static void put(struct replay *r, ext2_ino_t ino, uint32_t n,
 		enum e4l_es_state state)
@@ -230,8 +234,8 @@ static void set_room(struct replay *r, uint64_t n)
 
 /*
  * Replays the case of large trees.  Random writes to three of every four blocks
- * leave about half of these blocks delayed.  The fourth blocks are read at
- * random.
+ * leave about half of these blocks delayed.  Then, random reads use only the
+ * remaining quarter of the blocks.
  */
 static void large_trees(struct replay *r)
 {
@@ -247,8 +251,8 @@ static void large_trees(struct replay *r)
 }
 
 /*
- * Replays the case of a long list: many small files, which fit in the cache,
- * and a growing file.
+ * Replays the case of a long list of inodes.  Many small files, which fit in
+ * the cache, are read while one file grows.
  */
 static void long_list(struct replay *r)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor IMAGE [LIST]: does the minimum work of a layout report, as a lower bound
- * for benchmarks.  The program reads the inode tables up to the last inode that
- * may be in use, all extent tree blocks, all directory blocks and the block
- * bitmaps.  One thread reads block by block in disk order, with the kernel's
- * default readahead.  The program decodes the inodes, extents and directory
- * entries, and prints how many there are.  The numbers of the blocks that were
- * read are written to LIST.  Checksums are not verified.  Only the default
- * features of mke2fs are supported: 4 KiB blocks, extents, 64bit and flex_bg.
+ * floor IMAGE [LIST]: does the minimum work of a layout report, as a lower
+ * bound for benchmarks.  The program reads the inode tables up to the last
+ * inode that may be in use, all extent tree blocks, all directory blocks and
+ * the block bitmaps.  One thread reads block by block in disk order, with the
+ * kernel's default readahead.  The program decodes the inodes, extents and
+ * directory entries, and prints the number of each.  If LIST is given, the
+ * program writes the numbers of all read blocks to LIST.  Checksums are not
+ * verified.  Only the default features of mke2fs are supported: 4 KiB blocks,
+ * extents, 64bit and flex_bg.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -62,7 +63,7 @@ static int cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A directory's tree block is marked by the top bit of its number. */
+/* The top bit of a block number marks an extent tree block of a directory. */
 #define OF_DIR (1ULL << 63)
 
 static void node(const struct ext3_extent_header *h, blk64_t of_dir,

@@ -11,7 +11,7 @@
  * nothing.  When DIR is unmounted, the program ends, and prints the number of
  * requests and the busy time of the simulated disk.  Other programs do not
  * affect these results.  For comparison, also prints the results of reading
- * each requested byte once in ascending order.  Needs root.
+ * each requested byte once in ascending order.  The program needs root.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -47,13 +47,13 @@ struct request {
 struct disk {
 	int image, fuse;
 	struct stat st;
-	uint64_t head;		/* position after the last byte read */
+	uint64_t head;		/* byte offset after the last byte read */
 	struct request queue[QUEUE];
 	unsigned int n;
-	struct request *served;	/* log of all requests */
+	struct request *served;	/* all requests, in the order of their reads */
 	size_t max_served;
 	uint64_t requests, bytes, seeks;
-	double busy;		/* in seconds */
+	double busy;		/* busy time in seconds */
 	struct timespec busy_until;
 	char buf[MAX_READ];
 	char in[MAX_READ + 65536];
@@ -67,7 +67,7 @@ static void answer(struct disk *d, uint64_t unique, int error,
 	};
 	struct iovec v[] = { { &head, sizeof(head) }, { (void *)body, len } };
 
-	/* ENOENT: the requester has exited */
+	/* ENOENT means that the requesting process has exited */
 	if (writev(d->fuse, v, 2) < 0 && errno != ENOENT)
 		err(1, "answering");
 }
@@ -78,7 +78,7 @@ static struct fuse_attr attributes(const struct disk *d, uint64_t node)
 
 	if (node != DISK_NODE)
 		return a;
-	/* e4repack -n opens the device for writing */
+	/* writable, because e4repack -n opens devices for writing */
 	a.mode = S_IFREG | 0644;
 	a.size = d->st.st_size;
 	a.blocks = a.size / 512;
@@ -143,7 +143,10 @@ static void answer_meta(struct disk *d, const struct fuse_in_header *h)
 	answer(d, h->unique, error, &out, len);
 }
 
-/* Receives a request; false: none is waiting, or the end. */
+/*
+ * Receives a request.  If no request is waiting, returns false.  If DIR was
+ * unmounted, also sets *@end to true.
+ */
 static bool take(struct disk *d, bool *end)
 {
 	const struct fuse_in_header *h = (const void *)d->in;
@@ -212,7 +215,7 @@ static double seconds_for(struct disk *d, uint64_t offset, uint32_t size)
 	return between + size / BYTES_PER_S;
 }
 
-/* Waits until the simulated time of the request. */
+/* Waits until the simulated disk has been busy for @seconds more. */
 static void wait_for(struct disk *d, double seconds)
 {
 	struct timespec now;
@@ -268,7 +271,7 @@ static void print(const char *of, const struct disk *d)
 	       d->bytes / 1048576.0, d->busy);
 }
 
-/* Prints the duration of one upward pass over the bytes that were read. */
+/* Prints the time of reading each requested byte once in ascending order. */
 static void print_floor(struct disk *d)
 {
 	struct disk floor = { .st = d->st };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reads IMAGE LIST: reads the blocks of LIST (4 KiB each, a number a line, as
- * `floor IMAGE LIST` writes it) and ignores their content: in disk order,
- * including gaps of up to 8 KiB, at most 1 MiB per read, 32 reads in parallel,
- * without the page cache.  Measures how fast the device can deliver the input
- * of a layout report.
+ * reads IMAGE LIST: reads the 4 KiB blocks of IMAGE that LIST names, and
+ * ignores their content.  LIST has one block number per line, as `floor IMAGE
+ * LIST` writes it.  The program reads in disk order, 32 requests in parallel,
+ * without the page cache.  A request has at most 1 MiB, including gaps of up to
+ * 8 KiB.  The program measures how fast the device can deliver the input of a
+ * layout report.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define BLOCK	4096
-#define GAP	2		/* in blocks */
+#define GAP	2		/* maximum gap in a request, in blocks */
 #define MAX	256
 #define THREADS	32
 

@@ -6,8 +6,9 @@
  *   simulate EXTENTS BLOCKS WRITES CHUNK
  *                                   prints the resulting number of extents
  *
- * EXTENTS is a file of lines "inode logical physical length state", or "-" for
- * unwritten extents of the greatest length.  CHUNK is in blocks.
+ * EXTENTS is a file with lines of the form "inode logical physical length
+ * state".  If EXTENTS is "-", the file has unwritten extents of maximum
+ * length.  CHUNK is in blocks.
  */
 #include "config.h"
 #include <err.h>
