@@ -38,9 +38,9 @@
 #include "rand.h"
 
 #define SECTOR		512
-#define SECTORS		128	/* maximum sectors of a file */
+#define SECTORS		128	/* maximum number of sectors of a file */
 #define DIRS		5	/* directory 0 is the worker's own directory */
-#define SLOTS		8	/* names in a directory */
+#define SLOTS		8	/* maximum number of names in a directory */
 /* files that a worker keeps open at the same time */
 #define HELD		2
 #define WORKERS		4
@@ -54,7 +54,7 @@ enum { CREATE, WRITE, FSYNC, TRUNCATE, FALLOCATE, UNLINK, RENAME, LINK, MKDIR,
 enum { STARTED, DONE, FAILED };
 enum { BUFFERED, DIRECT, DSYNC };
 
-/* Element n of a worker's ops[] is its operation number n + 1. */
+/* Element n of a worker's ops[] is operation number n + 1 of the worker. */
 struct op {
 	int type, arg[4], state;
 };
@@ -790,14 +790,14 @@ static int find_moment(const struct log *log, const struct found *f, int first)
 
 /* The possible contents of a file, for each sector, and its possible size. */
 struct contents {
-	/* last operation that wrote; 0: zeroes */
+	/* number of the operation that wrote the sector last; 0: zeroes */
 	int cur[SECTORS];
 	int base[SECTORS];		/* value of cur[] at the last sync */
-	/* last operation that synced the sector */
+	/* number of the operation that synced the sector last */
 	int sync[SECTORS];
-	/* last operation that zeroed the sector */
+	/* number of the operation that zeroed the sector last */
 	int zero[SECTORS];
-	/* current size; minimum and maximum since the last sync */
+	/* current size; minimum and maximum size since the last sync */
 	int size, min, max;
 };
 

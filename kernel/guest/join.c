@@ -58,7 +58,7 @@ struct ext4_join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
-#define LONGEST	16	/* LONGEST that "join beside" uses */
+#define LONGEST	16	/* LONGEST of "join beside" */
 /* blocks that a process T of "join beside" preallocates */
 #define TAIL	64
 

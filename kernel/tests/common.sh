@@ -35,8 +35,8 @@ new_disk() {
 	mke2fs -q -F -t ext4 -b 4096 -E lazy_itable_init=0 "$@" "$disk"
 }
 
-# Keep the programs of a guest from using registers that User Mode Linux may not
-# save (configs/um-6.12.patch).
+# User Mode Linux may not save some registers (configs/um-6.12.patch).  These
+# tunables keep the programs of a guest from using the registers.
 plain=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX_Fast_Unaligned_Load
 plain=$plain,-AVX512F,-AVX512VL,-AVX512BW
 
@@ -117,7 +117,8 @@ cut_power() {
 	cat "$work/lines"
 }
 
-# garbage_disk MIB [MKE2FS OPTION...]: new_disk on a disk that is full of 0xAA.
+# garbage_disk MIB [MKE2FS OPTION...]: like new_disk, on a disk that was full of
+# 0xAA.
 garbage_disk() {
 	mib=$1
 	shift

@@ -7,9 +7,9 @@
 # survives a power cut. swapon accepts a file that was synced.
 . "$(dirname "$0")/common.sh"
 
-# written OPTIONS COMMAND...: print the last write to block 0 of $file, 1 or 2, that
-# survives a power cut on a disk with $feature. COMMAND writes after the transaction
-# became ineligible.
+# written OPTIONS COMMAND...: on a disk with $feature, print the number (1 or 2)
+# of the last write to block 0 of $file that survives a power cut. COMMAND
+# writes after the transaction became ineligible.
 written() {
 	options=$1
 	shift
@@ -33,8 +33,8 @@ written() {
 		tr -d ' '
 }
 
-# twice FILE: a write without O_DSYNC allocates the block or converts the extent
-# before the O_DSYNC write
+# twice FILE: write to FILE without O_DSYNC, which allocates the block or
+# converts the extent, and then with O_DSYNC
 twice() {
 	file=$1
 	written defaults "writes once direct /mnt$1 0 0 || exit 1;" \

@@ -2,8 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# An O_SYNC write into an allocated block survives a power cut, also while a write
-# beyond it waits for delayed allocation.
+# An O_SYNC write to an allocated block survives a power cut, even while a write
+# at a higher offset waits for delayed allocation.
 . "$(dirname "$0")/common.sh"
 
 # bytes FEATURE BLOCKSIZE FIRST: write FIRST bytes, a part of a block, and then

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/empty only: the time to make empty directories after the memory
-# was used for other data.
+# Run by measure/empty only: measures the time to make empty directories after
+# the memory was used for other data.
 . "$(dirname "$0")/common.sh"
 : "${EMPTY_DIRS:=40000}" "${EMPTY_ROUNDS:=10}" "${GUEST_MEM:=3G}"
 
-# timed NAME KERNEL OPTIONS: adds a line with seconds to $work/NAME.
+# timed NAME KERNEL OPTIONS: append the seconds of one round to $work/NAME.
 timed() {
 	kernel=$2
 	new_disk 8192 -N 4000000 -J size=1024

@@ -2,8 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # series: fixes
-# es_shrinker_info is read while inodes are evicted: every inode in it has cached
-# extents, because evicted inodes are removed from the shrinker's list.
+# es_shrinker_info is read while inodes are evicted.  Every listed inode has
+# cached extents, because evicted inodes are removed from the shrinker's list.
 . "$(dirname "$0")/common.sh"
 new_disk 64
 boot <<-END >"$work/got"

@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: i_blocks of a file with an extended attribute block is right after
-# replay.
+# Fast commits: after replay, i_blocks of a file with an extended attribute
+# block is correct.
 . "$(dirname "$0")/common.sh"
 
-# left: print how many of 4096 synced bytes are there after a power cut
+# left: print how many of 4096 synced bytes survive a power cut
 left() {
 	new_disk 32 -O fast_commit
 	: >"$work/empty"

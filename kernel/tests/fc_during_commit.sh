@@ -9,7 +9,7 @@
 # table block with the file.
 . "$(dirname "$0")/common.sh"
 
-# bytes: print how many of 4096 synced bytes are there after a power cut
+# bytes: print how many of 4096 synced bytes survive a power cut
 bytes() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

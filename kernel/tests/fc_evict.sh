@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: a file that was synced is there after a power cut, although its new
-# directory was evicted from memory before.
+# Fast commits: a synced file in a new directory survives a power cut, even if
+# the directory was evicted from memory before the fsync().
 . "$(dirname "$0")/common.sh"
 
-# synced: print the contents of /d/f
+# synced: print the contents of /d/e/f after a power cut
 synced() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

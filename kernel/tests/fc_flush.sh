@@ -6,8 +6,9 @@
 # cut.
 . "$(dirname "$0")/common.sh"
 
-# lost FLUSH BLOCKSIZE: print how many of two files differ from what was synced
-# after FLUSH.  One file is new, the other was longer before.
+# lost FLUSH BLOCKSIZE: print how many of two files differ from the data that
+# was synced after FLUSH.  One file is new, and the other file was longer
+# before.
 lost() {
 	new_disk 32 -O fast_commit -b "$2"
 	cut_power <<-END >/dev/null

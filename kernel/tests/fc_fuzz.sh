@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/fc_fuzz only: processes change files and directories at random and
-# sync them with fast commits, until the power is cut.  Every fifth time, the power
-# is cut again while the journal is replayed.  Afterwards everything that was synced
-# must be there, names must be those of one moment, and e2fsck must not find errors.
+# Run by measure/fc_fuzz only: processes change files and directories at random
+# and sync them with fast commits, until the power is cut.  In every fifth
+# round, the power is cut again while the journal is replayed.  Afterwards, all
+# synced data must be there, the names must be those of one moment, and e2fsck
+# must find no errors.
 . "$(dirname "$0")/common.sh"
 : "${FUZZ_SECONDS:=1200}" "${FUZZ_FIRST:=1}"
 kernel=${FUZZ_KERNEL:-$patched}
@@ -16,7 +17,8 @@ nth() {
 	echo "$1"
 }
 
-# live: change the filesystem until the power is cut, and log it in $work/ops
+# live: change the filesystem until the power is cut, and log the operations in
+# $work/ops
 live() {
 	garbage_disk 48 -O "fast_commit,$features" -b "$block" -J fast_commit_size=256
 	cut_power <<-END >"$work/ops"
@@ -28,7 +30,7 @@ live() {
 	END
 }
 
-# cut_replay: cut the power at some moments of replay
+# cut_replay: cut the power at several moments of the replay
 cut_replay() {
 	for us in 2000 20000 60000; do
 		expected="Aborting journal"
@@ -42,7 +44,8 @@ cut_replay() {
 	done
 }
 
-# judge: replay, and compare with the log; print the errors
+# judge: replay the journal, compare the files with the log, and print the
+# errors
 judge() {
 	mkdir -p "$work/case"
 	cp "$work/ops" "$work/case/ops"

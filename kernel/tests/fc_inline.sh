@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits and inline data: fsync() returns while another file with inline data
-# has unwritten data after a hole. Data of that file that is synced later survives
-# a power cut.
+# Fast commits and inline data: fsync() of a file returns while another file
+# with inline data has unwritten data after a hole. If the data of the other
+# file is synced later, it survives a power cut.
 . "$(dirname "$0")/common.sh"
 
 # returned: print "yes" if the first fsync() returned within 10 seconds

@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits and the orphan list: if the power is cut during a direct write that
-# extends a file, or after rmdir, synced data is there and the filesystem has no
-# errors.
+# Fast commits and the orphan list: the power is cut during a direct write that
+# extends a file, or after rmdir.  Synced data survives, and the filesystem has
+# no errors.
 . "$(dirname "$0")/common.sh"
 
-# left HOW FEATURE: print how many of 4096 synced bytes are there after a power cut
+# left HOW FEATURE: print how many of 4096 synced bytes survive a power cut
 left() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null

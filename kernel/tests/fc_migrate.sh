@@ -48,7 +48,7 @@ mounts() {
 	replayed
 }
 
-# bytes PATH: print the number of bytes that are "y" or newline
+# bytes PATH: print the number of bytes of PATH that are "y" or newline
 bytes() {
 	debugfs -R "cat $1" "$disk" 2>/dev/null | tr -dc 'y\n' | wc -c
 }
@@ -64,8 +64,8 @@ outgrown() {
 		bytes /f
 }
 
-# directory: print how many of 4096 bytes survive a power cut, in a file of a
-# directory without extents
+# directory: print how many of 4096 bytes of a file survive a power cut; the
+# directory of the file has no extents
 directory() {
 	mounts "
 		: >/mnt/g

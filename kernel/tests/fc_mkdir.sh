@@ -6,7 +6,8 @@
 # no errors and can be removed.
 . "$(dirname "$0")/common.sh"
 
-# cut BLOCKSIZE DO OPTION...: run DO in /mnt, sync another file, and cut the power
+# cut BLOCKSIZE DO OPTION...: run the commands DO in /mnt, sync another file,
+# and cut the power
 cut() {
 	block=$1 do=$2
 	shift 2
@@ -24,7 +25,7 @@ cut() {
 	END
 }
 
-# removed: replay, remove the directories, and print the errors
+# removed: replay the journal, remove the directories, and print the errors
 removed() {
 	replayed rm -rf /mnt/before /mnt/made
 }

@@ -6,7 +6,8 @@
 # power cut.
 . "$(dirname "$0")/common.sh"
 
-# survives: print which write to block 0 of /f, 1 or 2, survives
+# survives: print the number (1 or 2) of the write to block 0 of /f that
+# survives
 survives() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

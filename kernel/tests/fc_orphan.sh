@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: data that was synced while another file without a name was in use
-# survives a power cut, also if the stock kernel logged that file. A file that got
-# its first name has that name.
+# Fast commits: data that is synced while another file without a name is open
+# survives a power cut, even if the stock kernel logged the file without a name.
+# If a file got its first name before the power cut, the name survives.
 . "$(dirname "$0")/common.sh"
 
-# left HOW: print how many of 4096 synced bytes are there after a power cut
+# left HOW: print how many of 4096 synced bytes survive a power cut
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

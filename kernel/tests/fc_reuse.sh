@@ -7,7 +7,8 @@
 # left in the inode table.
 . "$(dirname "$0")/common.sh"
 
-# contents: print the last bytes of "new" and how many bytes of the removed file it has
+# contents: print the last bytes of "new", and the number of bytes of the
+# removed file in "new"
 contents() {
 	debugfs -R "cat /new" "$disk" 2>/dev/null | tail -c 3
 	echo " $(bytes_of o /new)"
@@ -29,8 +30,8 @@ synced() {
 	contents
 }
 
-# removed BLOCKS FEATURE: call synced with FEATURE; the removed file has one
-# extent at each of BLOCKS
+# removed BLOCKS FEATURE: call synced with FEATURE, after the removal of a file
+# that has one extent at each of BLOCKS
 removed() {
 	synced "$2" "
 		for n in $1; do
@@ -45,8 +46,8 @@ removed() {
 		exec 9<&-"
 }
 
-# unlike: print the output of contents if "new" has generation 0, like an inode that
-# was never used
+# unlike: print the output of contents if "new" has generation 0, as an inode
+# that was never used
 unlike() {
 	synced ^metadata_csum "
 		mkdir /mnt/d

@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: fsync() flushes the disk cache if it relied on the fast commit of
-# another task, and only once if there is nothing to commit. Each write to the disk
-# takes 200 ms, so that both tasks run at once.
+# Fast commits: fsync() flushes the disk cache if it relied on the fast commit
+# of another task. If there is nothing to commit, fsync() flushes the cache only
+# once. Each write to the disk takes 200 ms, so that both tasks run at once.
 . "$(dirname "$0")/common.sh"
 
 # flushes: print the number of cache flushes for fsync() of /g, for fsync() of /g

@@ -7,8 +7,8 @@
 # not replayed again.
 . "$(dirname "$0")/common.sh"
 
-# bytes COMMAND MS: write 4096 bytes MS ms after the start of COMMAND, which commits,
-# and print how many of them survive a power cut
+# bytes COMMAND MS: write 4096 bytes MS ms after the start of COMMAND, which
+# commits, and print how many of these bytes survive a power cut
 bytes() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

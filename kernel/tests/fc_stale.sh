@@ -8,7 +8,7 @@
 # the disk takes 200 ms.
 . "$(dirname "$0")/common.sh"
 
-# stale: print how many bytes of /n have the byte that filled the disk, 0xAA
+# stale: print how many bytes of /n are 0xAA, the byte that filled the disk
 stale() {
 	garbage_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

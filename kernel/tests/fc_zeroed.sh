@@ -2,12 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: data that is written and synced to a block that was zeroed out
-# before survives a power cut.
+# Fast commits: if a block was zeroed out, data that is written to the block and
+# synced survives a power cut.
 . "$(dirname "$0")/common.sh"
 
-# left OPTIONS: print how many of the last 4096 synced bytes are there after a power
-# cut
+# left OPTIONS: print how many of the last 4096 synced bytes survive a power cut
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -33,8 +32,8 @@ left() {
 		head -c 4096 | tr -dc y | wc -c
 }
 
-# nowhere: print how many of the synced bytes of block 30 are there if no block
-# is free to split the extent
+# nowhere: print how many of the synced bytes of block 30 survive if no block is
+# free to split the extent
 nowhere() {
 	new_disk 32 -m 0 -O fast_commit
 	cut_power <<-END >"$work/said"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# A filesystem made with mke4fs --grow-to grows while it is mounted, as at the
-# first boot, to the planned size.
+# A filesystem made with mke4fs --grow-to grows to the planned size while it is
+# mounted, as at the first boot.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "no mke4fs without top_builddir"
 

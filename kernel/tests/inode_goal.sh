@@ -2,10 +2,10 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # series: fixes
-# With an inode goal, inodes before the goal can be used, too.
+# With an inode goal, inodes before the goal are also used.
 . "$(dirname "$0")/common.sh"
 
-# unused: print how many inodes are free when no file can be created
+# unused: print the number of free inodes when no more file can be created
 unused() {
 	new_disk 16 -N 256
 	boot <<-END >/dev/null

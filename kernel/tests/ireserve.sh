@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # dir_ireserve in difficult cases: inode tables that were never zeroed, no free
-# inodes, windows that are found again after remounts, and a power cut.
+# inodes, windows that have to be found again after remounts, and a power cut.
 . "$(dirname "$0")/common.sh"
 on=dir_ireserve=normal
 
-# Inode tables full of garbage that are never zeroed.
+# The inode tables are full of garbage that is never zeroed.
 rm -f "$disk"
 yes "this was a file once and looks like an inode" | head -c 64M >"$disk"
 mke2fs -q -F -t ext4 -b 4096 -N 16384 -g 8192 -E nodiscard,lazy_itable_init=1 \
@@ -31,7 +31,7 @@ END
 (after_cut="$after_cut|^Inode 12, i_size is 8192, should be 4096" && recover)
 echo "ok: a directory whose last block is a hole"
 
-# All inodes can be used, as many as without dir_ireserve.
+# With dir_ireserve, as many inodes can be used as without dir_ireserve.
 for options in dir_ireserve=off $on; do
 	new_disk 64 -N 4096 -g 4096
 	boot <<-END >"$work/got"
@@ -74,11 +74,11 @@ grown() {
 }
 
 # A directory that grows over several remounts has its inodes in the same
-# windows as a directory that grows during one mount, with rare exceptions: after
-# a remount, the kernel finds the window by the inodes of the names in the block
-# of the next name, which may have no name in the newest window yet.  With 30
-# remounts, one additional run per directory is a bound that chance does not
-# reach; a new window after each remount would be 25 additional runs.
+# windows as a directory that grows during one mount, with rare exceptions.
+# After a remount, the kernel finds the window by the inodes of the names in the
+# block of the next name, which may have no name in the newest window yet.  With
+# 30 remounts, chance does not cause one additional run per directory; a new
+# window after each remount would cause 25 additional runs.
 remounts() {
 	name=$1
 	shift

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# EXT4_IOC_JOIN_EXTENTS: files of alternately written and unwritten blocks get
-# few extents in few blocks, and their content is unchanged, on a disk that was
-# full of 0xAA; with blocks of 1 KiB, bigalloc, encryption, without a journal,
-# and without free space. Extents that are not completely in the range, or that
-# cross the end of the file, are unchanged. Invalid requests are refused.
+# EXT4_IOC_JOIN_EXTENTS gives files of alternately written and unwritten blocks
+# few extents in few blocks, and does not change their content. The disk was
+# full of 0xAA. The cases are blocks of 1 KiB, bigalloc, encryption, no journal,
+# and no free space. Extents that are not completely in the range, or that cross
+# the end of the file, are unchanged. Invalid requests are refused.
 . "$(dirname "$0")/common.sh"
 blocks=8192
 
-# few NAME PATH MOST: checks the number of extents, at most MOST, and of tree
+# few NAME PATH MOST: fail unless PATH has at most MOST extents, and few tree
 # blocks
 few() {
 	n=$(extents "$2")
@@ -21,7 +21,8 @@ few() {
 	echo "ok: $1: $n extents, $tree tree blocks"
 }
 
-# mosaic NAME BLOCK_BYTES MOUNT_OPTIONS MKE2FS_OPTION...: joins a mosaic file
+# mosaic NAME BLOCK_BYTES MOUNT_OPTIONS MKE2FS_OPTION...: make and join a mosaic
+# file
 mosaic() {
 	name=$1
 	size=$2
@@ -55,9 +56,8 @@ mosaic "no delayed allocation" 4096 nodelalloc,dioread_lock,extent_max_zeroout_k
 mosaic "bigalloc" 4096 noatime -O bigalloc -C 16384
 mosaic "encryption" 4096 test_dummy_encryption -O encrypt
 
-# No block is free, and none is needed.  The disk is filled by direct writes:
-# without reserved clusters, Linux may loop forever to find space for
-# writeback.
+# No block is free, and none is needed.  Direct writes fill the disk: without
+# reserved clusters, Linux may search forever for space for writeback.
 garbage_disk 64 -m 0
 boot <<-END >"$work/got"
 	mount -t ext4 \$disk /mnt || exit 1
@@ -75,8 +75,7 @@ clean
 [ "$(head -n 1 "$work/got")" = 0 ] || fail "there was room"
 few "no free block" /file 8
 
-# ranges: extents that cross the ends of the range, or are longer, are
-# unchanged
+# Extents that cross the ends of the range, or are longer, are unchanged.
 garbage_disk 64
 boot <<-END >"$work/got"
 	mount -t ext4 -o nodelalloc,extent_max_zeroout_kb=0 \$disk /mnt || exit 1
@@ -95,8 +94,8 @@ END
 clean	# e2fsck does not expect written blocks beyond the size
 # shellcheck disable=SC2046
 set -- $(cat "$work/got")
-# of eight extents, the extents at 12, 20, 28, 36 and 44 are entirely in the
-# range
+# of eight extents, only those at blocks 12, 20, 28, 36 and 44 are entirely in
+# the range
 [ "$1 $2" = "0 $((5 * 4 * 4096))" ] || fail "ranges: $1, $2 bytes zeroed"
 [ "$(extents /range)" = 6 ] || fail "ranges: $(extents /range) extents"
 [ "$3" = $((3 * 4096)) ] || fail "past the end: $3 bytes zeroed"

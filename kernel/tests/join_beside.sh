@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Several processes write, zero, punch and truncate a file in every way while
-# its extents are joined repeatedly: no data is lost, and the 0xAA that the disk
-# was full of is never read. With the patches of linux-6.12/guards this test
+# Several processes write, zero, punch and truncate a file while its extents are
+# joined repeatedly. No data is lost, and the 0xAA that filled the disk is never
+# read. With each patch of linux-6.12/guards that names this test, the test
 # fails.
 . "$(dirname "$0")/common.sh"
 count=${JOIN_COUNT:-400}

@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # The power is cut while extents are joined, in an idle file and in a file that
-# is written to at the same time, on a disk that was full of 0xAA: all synced
-# data is there, and other blocks are zeroes. With a journal of fast commits, a
-# fast commit must include the joins before a write.
+# is written to at the same time, on a disk that was full of 0xAA. All synced
+# data is there, and other blocks are zeroes. With fast commits, the fast commit
+# of a write must include earlier joins.
 . "$(dirname "$0")/common.sh"
 blocks=4096
 rounds=${CRASH_ROUNDS:-6}
@@ -43,8 +43,8 @@ while [ $round -lt "$rounds" ]; do
 		"$(extents /still) extents"
 done
 
-# A write to joined extents changes no extent: its fast commit has to include the
-# join.
+# A write to joined extents changes no extent, so the fast commit of the write
+# has to include the join.
 garbage_disk 32 -O fast_commit
 cut_power <<-END >"$work/done"
 	mount -t ext4 \$disk /mnt || exit 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Makes many directories and then 15 files in each: one file in every directory, then
-# the next one. With dir_ireserve, the inodes of a directory are in three blocks of
-# the inode table: the block of the directory, the block of its first file, and one
-# block of its window. The stock kernel uses 16 blocks.
+# Makes many directories, and then 15 files in each directory, one file per
+# directory and round. With dir_ireserve, the inodes of a directory are in three
+# blocks of the inode table: the block of the directory, the block of its first
+# file, and one block of its window. The stock kernel uses 16 blocks.
 . "$(dirname "$0")/common.sh"
 dirs=${LOCALITY_DIRS:-1000}
 bytes=${LOCALITY_BYTES:-0}	# bytes per file
@@ -16,7 +16,7 @@ row() {
 row "" inode- created "" "" "" removed, cold "" "" "" e2fsck
 row "" blocks writes blocks s "cpu ms" reads blocks writes s "cpu ms" inodes
 
-# now NAME [WORD]: prints word number WORD (default: the first) of NAME in
+# now NAME [WORD]: print word number WORD (default: 1) of the line NAME in
 # $work/got
 now() {
 	sed -n "s/^$1 //p" "$work/got" | cut -d ' ' -f "${2:-1}"
@@ -29,9 +29,9 @@ inodes_read() {
 		END { print n }'
 }
 
-# workload NAME KERNEL OPTIONS INODES: runs the workload with INODES inodes per
-# directory.  Prints a line, sets $blocks, and $again for the second run (in
-# hundredths).
+# workload NAME KERNEL OPTIONS INODES: run the workload with INODES inodes per
+# directory.  Print a line, and set $blocks and, for the second run, $again to
+# inode table blocks per directory (in hundredths).
 workload() {
 	kernel=$2
 	new_disk $((dirs / 2 + 1024)) -N $((dirs * $4 * 5 / 4 + 8192))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/mosaic only: EXT4_IOC_JOIN_EXTENTS on a file of MOSAIC_MIB MiB
-# in which runs of MOSAIC_RUN written blocks and of as many unwritten blocks
-# alternate.
+# Run by measure/mosaic only: EXT4_IOC_JOIN_EXTENTS joins a file of MOSAIC_MIB
+# MiB.  In the file, runs of MOSAIC_RUN written blocks and of MOSAIC_RUN
+# unwritten blocks alternate.
 . "$(dirname "$0")/common.sh"
 : "${MOSAIC_MIB:=1024}" "${MOSAIC_RUN:=4}" "${GUEST_MEM:=768M}"
 blocks=$((MOSAIC_MIB * 256))
@@ -30,7 +30,8 @@ END
 clean
 echo "$(extents /file) extents, $(tree_blocks /file) blocks of the tree"
 
-# e4repack joins the file, while another program has it open
+# e4repack joins the extents of the file while another program has the file
+# open.
 [ "${top_builddir-}" ] || exit 0
 take_e4repack
 garbage_disk $((MOSAIC_MIB * 5 / 4))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Mount options in the superblock: an unknown option is skipped, the others
-# apply.
+# Mount options in the superblock: an unknown option is skipped, and all other
+# options apply.
 . "$(dirname "$0")/common.sh"
 complains=ok	# the kernel warns of each unknown option
 
-# mounted: prints which of max_dir_size_kb=77 and init_itable=7 are in effect,
-# and the number of warnings
+# mounted: print which of the options max_dir_size_kb=77 and init_itable=7 are
+# in effect, and the number of warnings
 mounted() {
 	boot <<-END | tr '\n' ' '
 		mount -t ext4 \$disk /mnt || exit 1
@@ -18,7 +18,8 @@ mounted() {
 	END
 }
 
-# expect WHAT OPTIONS WANT: stores OPTIONS; mounted must print WANT
+# expect WHAT OPTIONS WANT: store OPTIONS in the superblock; mounted must print
+# WANT
 expect() {
 	debugfs -w -R "ssv mount_opts $2" "$disk" 2>/dev/null
 	got=$(mounted)

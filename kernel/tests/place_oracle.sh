@@ -12,13 +12,13 @@
 # sometimes no group is good enough for a directory; another has no flex groups.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
-scripts=${ORACLE_SCRIPTS:-15}	# per window
+scripts=${ORACLE_SCRIPTS:-15}	# number of scripts for each window size
 first=${ORACLE_SEED:-0}
 mib=32
 windows="16 64 128 256"
 disks=$((scripts * $(echo "$windows" | wc -w)))
 
-# base NUMBER [MKE2FS OPTION...]: makes the initial filesystem of every third
+# base NUMBER [MKE2FS OPTION...]: make the initial filesystem of every third
 # script
 base() {
 	disk=$work/base$1

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common.sh"
 files=${PLUG_FILES:-1000}	# number in each of eight directories
 
-# written NAME: writes the files and prints the disk writes
+# written NAME: write the files, and print the number of disk writes
 written() {
 	new_disk 512 -N 65536
 	boot <<-END >"$work/got"

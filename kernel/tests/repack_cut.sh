@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack on a mounted filesystem, beside writers, until the power is cut or
-# e4repack is killed: synced files are unchanged, files that are being written
-# have all data that was reported to be on disk, and no donor file is left.
-# REPACK_CUTS times with either kernel.
+# e4repack runs on a mounted filesystem beside writers, until the power is cut
+# or e4repack is killed.  Synced files are unchanged, files that are being
+# written have all data that was reported to be on disk, and no donor file is
+# left.  Each kernel has REPACK_CUTS rounds.
 . "$(dirname "$0")/common.sh"
 : "${REPACK_CUTS:=4}" "${REPACK_FIRST:=0}"
 blocks=2048
@@ -47,7 +47,7 @@ mv "$disk" "$work/template"
 inodes=$(dumpe2fs -h "$work/template" 2>/dev/null |
 	sed -n 's/^Free inodes: *//p')
 
-# Checks the disk, which has two additional files.
+# judge: check the disk, which has two additional files.
 judge() {
 	recover
 	free=$(dumpe2fs -h "$disk" 2>/dev/null | sed -n 's/^Free inodes: *//p')
@@ -70,8 +70,8 @@ judge() {
 	done
 }
 
-# Prints a script for the guest: $1 is the command that ends e4repack, $2 the
-# last command.
+# life END LAST: print a script for the guest; the command END ends e4repack,
+# and LAST is the last command.
 life() {
 	cat <<-END
 		export LD_LIBRARY_PATH=/lib
@@ -92,7 +92,7 @@ life() {
 	END
 }
 
-# is_midst: succeeds if some of the work is done, but not all.
+# is_midst: succeed if e4repack has done some of the work, but not all.
 is_midst() {
 	for n in $(seq $files); do
 		[ "$(extents "/data/$n")" -gt 5 ] || echo "$n"
@@ -103,7 +103,7 @@ is_midst() {
 		{ [ "$mosaic" -gt 20 ] && [ "$mosaic" -lt $blocks ]; }
 }
 
-# repack KERNEL NAME: runs e4repack, alternately cutting the power and killing
+# repack KERNEL NAME: run e4repack, and alternately cut the power and kill
 # e4repack
 repack() {
 	kernel=$1

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack in a guest: with the patched kernel, open files that are written to
-# at the same time get few extents; with the stock kernel, e4repack counts the
-# work that only the patched kernel can do.
+# e4repack runs in a guest.  With the patched kernel, open files that are
+# written to at the same time get few extents.  With the stock kernel, e4repack
+# counts the extents that only the patched kernel can join.
 . "$(dirname "$0")/common.sh"
 blocks=8192
 
 take_e4repack
 
-# repack KERNEL: prints the output of e4repack for two files
+# repack KERNEL: print the output of e4repack for two files
 repack() {
 	kernel=$1
 	garbage_disk 128

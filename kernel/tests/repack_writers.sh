@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack on a mounted filesystem, repeatedly for WRITERS_SECONDS, beside
-# writers that change files in all ways and verify every byte, with either
-# kernel.
+# e4repack runs repeatedly on a mounted filesystem for WRITERS_SECONDS, with
+# either kernel, beside writers that change files in many ways and verify every
+# byte.
 . "$(dirname "$0")/common.sh"
 : "${WRITERS_SECONDS:=15}"
 take_e4repack
 cp "$top_builddir/tests/tools/writers" "$work/case/" 2>/dev/null ||
 	skip "the writers are not built"
 
-# repack KERNEL NAME: runs e4repack beside the writers
+# repack KERNEL NAME: run e4repack beside the writers
 repack() {
 	kernel=$1
 	garbage_disk 256

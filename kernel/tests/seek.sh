@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/seek only, with kernels that simulate a disk with one head: makes
-# the directories and files of locality.sh with plenty of memory, and removes them
-# with less memory than the metadata needs.
+# Run by measure/seek only, with kernels that simulate a disk with one head:
+# makes the directories and files of locality.sh with enough memory, and removes
+# them with less memory than the metadata needs.
 . "$(dirname "$0")/common.sh"
 : "${SEEK_DIRS:=5000}" "${SEEK_MEM:=40M}"
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"
 
-# workload NAME KERNEL OPTIONS: runs all steps and prints a table
+# workload NAME KERNEL OPTIONS: run all steps, and print a table
 workload() {
 	kernel=$2
 	echo "$1"
@@ -16,7 +16,7 @@ workload() {
 	run "$SEEK_MEM" "$3" "step remove rm -rf /mnt/tree"
 }
 
-# run MEMORY OPTIONS STEP: runs STEP in a guest with MEMORY
+# run MEMORY OPTIONS STEP: run STEP in a guest with MEMORY of memory
 run() {
 	GUEST_MEM=$1
 	boot <<-END

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/soak only: all writers at once, on disks that were full of
+# Run by measure/soak only: all writers run at once, on disks that were full of
 # 0xAA, while windows and the zero-out limit change by remounts and through
-# sysfs, until the power is cut; with blocks of 1, 2 and 4 KiB, for
-# SOAK_SECONDS. Afterwards, each block has the data that was reported to be on
-# disk, data that was written later, or zeroes.
+# sysfs, until the power is cut. Blocks have 1, 2 and 4 KiB, for SOAK_SECONDS.
+# Afterwards, each block has the data that was reported to be on disk, data that
+# was written later, or zeroes.
 . "$(dirname "$0")/common.sh"
 : "${SOAK_SECONDS:=1200}" "${SOAK_FIRST:=0}"
 blocks=1024
 end=$(($(date +%s) + SOAK_SECONDS))
 round=$SOAK_FIRST
 
-# soak BLOCKSIZE: uses a filesystem until the power is cut
+# soak BLOCKSIZE: use a filesystem with all writers until the power is cut
 soak() {
 	garbage_disk 96 -b "$1" -N 16384
 	cut_power <<-END >"$work/done"

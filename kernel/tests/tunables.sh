@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Defaults in trusted.ext4.tunables: they apply at mount, a mount option
-# overrides them, all other content of the attribute is skipped with one notice,
-# and no content prevents a mount.
+# Defaults in trusted.ext4.tunables apply at mount, and a mount option overrides
+# them.  All other content of the attribute is skipped with one notice.  No
+# content prevents a mount.
 . "$(dirname "$0")/common.sh"
 
-# mounted OPTIONS: prints dir_ireserve, extent_max_zeroout_kb, mb_max_to_scan
-# and the number of notices
+# mounted OPTIONS: print dir_ireserve, extent_max_zeroout_kb, mb_max_to_scan and
+# the number of notices of a mount with OPTIONS
 mounted() {
 	boot <<-END
 		mount -t ext4 -o $1 \$disk /mnt || exit 1
@@ -20,7 +20,7 @@ mounted() {
 	END
 }
 
-# expect WHAT OPTIONS WANT: mounted OPTIONS must print WANT
+# expect WHAT OPTIONS WANT: fail unless mounted OPTIONS prints WANT
 expect() {
 	got=$(mounted "$2" | head -n 4 | tr '\n' ' ')
 	[ "$got" = "$3 " ] || fail "$1: $got, not $3"
@@ -56,8 +56,8 @@ debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" 2>&1 |
 	grep -v ^debugfs || :
 expect "zeroes" defaults "0 32 200 1"
 
-# extent_max_zeroout_kb has a range; the stock kernel's file in sysfs accepts
-# any number
+# The tunable extent_max_zeroout_kb has a range, but the stock kernel's file in
+# sysfs accepts any number.
 set_attribute extent_max_zeroout_kb=2097152
 expect "the longest extent" defaults "0 2097152 200 0"
 set_attribute extent_max_zeroout_kb=2097153
@@ -75,7 +75,7 @@ END
 	fail "as an option, and in sysfs: $(cat "$work/got")"
 clean
 
-# the values are in effect, not only shown
+# The values have an effect, and are not only shown.
 new_disk 64 -N 8192
 set_tunables dir_ireserve=64
 boot <<-END >"$work/got"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/workloads only: further benefits and costs of directory windows
-# and zero-out. $tree is a tar archive; $WORKLOADS selects the workloads.
+# Run by measure/workloads only: benefits and costs of directory windows and
+# zero-out under further workloads.  $tree is a tar archive.  $WORKLOADS selects
+# the workloads.
 . "$(dirname "$0")/common.sh"
 : "${tree:?}" "${WORKLOAD_DIRS:=20000}" "${WORKLOAD_FILES:=5000}"
 : "${WORKLOADS:=empty tree mail delay stride}" "${GUEST_MEM:=1G}"
 
-# workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: READ_MS and WRITE_MS make
-# the disk slow.
+# workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: run a workload, on a disk
+# that takes READ_MS for a read and WRITE_MS for a write.
 workload() {
 	kernel=$2
 	echo "$1"
@@ -27,8 +28,8 @@ workload() {
 	clean
 }
 
-# all WHICH TITLE SCRIPT [READ_MS WRITE_MS]: runs workload with the stock kernel
-# and with each value of dir_ireserve
+# all WHICH TITLE SCRIPT [READ_MS WRITE_MS]: if WHICH is selected, run workload
+# with the stock kernel and with each value of dir_ireserve
 all() {
 	case " $WORKLOADS " in *" $1 "*) ;; *) return 0 ;; esac
 	title=$2 script=$3
@@ -64,7 +65,8 @@ all delay "1000 directories of 15 files; 8 ms for each read, 4 for a write" "
 	again
 	step rm trees remove /mnt 1000 15" 8 4
 
-# stride NAME KERNEL KB: writes at a stride
+# stride NAME KERNEL KB: make writes at a stride, with extent_max_zeroout_kb set
+# to KB
 stride() {
 	new_disk 512
 	kernel=$2

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/writeback only: random writes into a preallocated file and one
-# fsync at the end, on a disk on which a write takes 4 ms.
+# Run by measure/writeback only: random writes to a preallocated file, and one
+# fsync() at the end, on a disk on which a write takes 4 ms.
 . "$(dirname "$0")/common.sh"
 writes=${WRITEBACK_WRITES:-1500}
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"
 
-# written NAME KERNEL OPTIONS: writes the file and prints the disk writes
+# written NAME KERNEL OPTIONS: write the file, and print the number of disk
+# writes
 written() {
 	new_disk 128
 	kernel=$2

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# The cases in the format of xfstests, with xfstests/common in place of its
-# helpers. Their output is compared with their golden output. The stock kernel
-# must fail.
+# Tests in the form of xfstests are run with xfstests/common in place of the
+# functions of xfstests. The output is compared with the golden output. The
+# stock kernel must fail.
 . "$(dirname "$0")/common.sh"
 cases=$(dirname "$0")/../xfstests
 programs="bash mke2fs e2fsck filefrag setfattr"
@@ -11,7 +11,8 @@ for program in $programs; do
 	command -v "$program" >/dev/null || skip "no $program"
 done
 
-# Copies programs of the host to the guest, with the libraries that they load.
+# Programs of the host are copied to the guest, with the libraries that they
+# load.
 for program in $programs; do
 	path=$(command -v "$program")
 	echo "$path"
@@ -24,7 +25,7 @@ while read -r path; do
 	cp -L "$path" "$work/case$path"
 done <"$work/files"
 
-# run_cases: prints a line per case: its number, and ok, notrun, or differs
+# run_cases: print a line for each test: its number, and ok, notrun, or differs
 run_cases() {
 	new_disk 512
 	boot <<-'END'

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Extents of a preallocated file after random writes of 4 KiB, each synced or
-# with one fsync(), by extent_max_zeroout_kb. A default mount of the patched
-# kernel must leave as many extents as the stock kernel with dioread_lock,
-# buffered and direct, and as many as the stock kernel by default if no limit is
-# set.
+# Random writes of 4 KiB to a preallocated file leave a number of extents that
+# depends on extent_max_zeroout_kb. Each write is synced, or one fsync() follows
+# all writes. A default mount of the patched kernel must leave as many extents
+# as the stock kernel with dioread_lock, buffered and direct. If no limit is
+# set, the patched kernel must leave as many extents as the stock kernel.
 . "$(dirname "$0")/common.sh"
 blocks=${ZEROOUT_BLOCKS:-8192}
 writes=$((blocks / 8))
 limits="unset 0 28 64 128 256 512 1024"
 
-# table HOW OPTIONS: print the number of extents by limit; "unset" sets none
+# table HOW OPTIONS: print the number of extents for each limit; for "unset", no
+# limit is set
 table() {
 	new_disk $((blocks * 9 / 256 + 64))
 	# shellcheck disable=SC2154
@@ -33,15 +34,16 @@ table() {
 	done | tr '\n' ' '
 }
 
-# row NAME HOW OPTIONS: print a table with a title, and set $got
+# row NAME HOW OPTIONS: print the table with the title NAME, and set $got to the
+# table
 row() {
 	got=$(table "$2" "$3")
 	printf '%-36s%s\n' "$1, $2" "$got"
 }
 
-# alike PERCENT: compare $got with $want.  Commits during the writes change the
-# counts slightly.  Linux 7.3 zeroes when the I/O has finished, and may leave
-# fewer extents.
+# alike PERCENT: fail unless $got and $want agree within PERCENT.  Commits
+# during the writes change the counts slightly.  Linux 7.3 zeroes when the I/O
+# has finished, and may leave fewer extents.
 alike() {
 	echo "$want $got" | awk -v percent="$1" -v release="$release" '{
 		for (i = 1; i <= NF / 2; i++) {

@@ -2,7 +2,7 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # The power is cut while blocks are written to preallocated files, on a disk
-# that was full of 0xAA: afterwards each block has zeroes or written data, and
+# that was full of 0xAA.  Afterwards, each block has zeroes or written data, and
 # all data that was reported to be on disk is there.
 . "$(dirname "$0")/common.sh"
 blocks=2048

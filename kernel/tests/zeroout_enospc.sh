@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# No block is free for the extent tree while a preallocated file is written to:
-# all writes succeed, and the 0xAA that the disk was full of is never read.
+# No block is free for the extent tree while a preallocated file is written to.
+# All writes succeed, and the 0xAA that filled the disk is never read.
 . "$(dirname "$0")/common.sh"
 
 for how in direct sync; do

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Preallocated blocks beyond the end of a file stay unwritten. Blocks before the
-# end may be zeroed around a direct write after a long direct write has ended.
+# Preallocated blocks beyond the end of a file stay unwritten. After a long
+# direct write has ended, blocks before the end of the file may be zeroed around
+# another direct write.
 . "$(dirname "$0")/common.sh"
 new_disk 64
 boot <<-END

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Zero-out with blocks smaller than a page, fast commits, an external journal,
-# and encryption: the power is cut while preallocated files are written to, on a
-# disk that was full of 0xAA. After the replay by the guest, each block has
-# zeroes or written data, and all data that was reported to be on disk is there.
+# Zero-out is tested with blocks smaller than a page, fast commits, an external
+# journal, and encryption. The power is cut while preallocated files are written
+# to, on a disk that was full of 0xAA. After the replay by the guest, each block
+# has zeroes or written data, and all data that was reported to be on disk is
+# there.
 . "$(dirname "$0")/common.sh"
 blocks=2048
 
-# survived COUNTS: prints commands that check the writes recorded in COUNTS
+# survived COUNTS: print commands that check the writes recorded in COUNTS
 survived() {
 	while read -r how count seed; do
 		echo "writes survived /mnt/dir/$how $blocks $count $seed || exit 1"
 	done <"$1"
 }
 
-# judge: checks $disk, with the journal in $disk2 if there is one
+# judge: check $disk, with the journal in $disk2 if it is set
 judge() {
 	[ "${disk2-}" ] || { clean; return; }
 	loop=$(losetup -f --show "$disk2")
@@ -23,7 +24,7 @@ judge() {
 	losetup -d "$loop"
 }
 
-# variant NAME BLOCK_BYTES MOUNT_OPTIONS: runs a case on $disk; sets $got to
+# variant NAME BLOCK_BYTES MOUNT_OPTIONS: run a case on $disk, and set $got to
 # the output of the second guest
 variant() {
 	cut_power <<-END >"$work/done"
@@ -72,8 +73,8 @@ garbage_disk 32 -b 1024
 variant "blocks of 1 KiB, written by four" 4096 noatime
 can_mount
 
-# about one in twenty of these filesystems cannot be replayed by Linux 6.12,
-# also without the series: the case is repeated
+# Linux 6.12 cannot replay about one in twenty of these filesystems, even
+# without the series.  The case is then repeated.
 for try in 1 2 3 4 5; do
 	garbage_disk 32 -O fast_commit
 	variant "fast commits" 4096 noatime
@@ -83,8 +84,8 @@ for try in 1 2 3 4 5; do
 done
 can_mount
 
-# blocks zeroed by the first write are written, so the second write changes no
-# extent
+# Blocks that the first write zeroes are written blocks, so the second write
+# changes no extent.
 garbage_disk 32 -O fast_commit
 cut_power <<-END >/dev/null
 	mount -t ext4 -o extent_max_zeroout_kb=96 \$disk /mnt || exit 1
@@ -110,8 +111,8 @@ clean
 [ ! -s "$work/lost" ] || fail "fast commits: $(cat "$work/lost")"
 echo "ok: fast commits, what was zeroed before"
 
-# Each boot has another key, so the files are checked in the same boot.  Without
-# inline encryption, writeback does not zero blocks.
+# Each boot has another key, so the files are checked in the boot in which they
+# were written.  Without inline encryption, writeback does not zero blocks.
 garbage_disk 32 -O encrypt
 boot <<-END >"$work/got"
 	mount -t ext4 -o extent_max_zeroout_kb=96,test_dummy_encryption \

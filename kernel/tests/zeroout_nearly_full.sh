@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# On a nearly full disk, a page fault in a hole allocates a block at once and
-# does not wait for concurrent direct writes: the direct writes are not
+# On a nearly full disk, a page fault in a hole allocates a block at once, and
+# does not wait for concurrent direct writes. The direct writes are not
 # overwritten with zeroes. Each write takes 20 ms. With one CPU, no disk counts
 # as nearly full without guards/watermark.patch.
 . "$(dirname "$0")/common.sh"

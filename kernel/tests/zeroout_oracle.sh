@@ -2,13 +2,13 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # releases: 6.12
-# The library's zero-out rule, compared with the patched kernel: random
+# The library's zero-out rule is compared with the patched kernel: random
 # preallocated files and random writes on a default mount, for several chunk
-# limits and two block sizes. Written and unwritten blocks must be the same;
-# with dioread_lock, extents must be the same. On a default mount, a written
+# limits and two block sizes. Written and unwritten blocks must be the same.
+# With dioread_lock, extents must be the same. On a default mount, a written
 # range is split off before the I/O and joined with its neighbours afterwards,
-# so that a leaf of the tree temporarily has one more extent: some leaves are
-# split at other places, and extents in two leaves are never joined.
+# so that a leaf of the tree temporarily has one more extent. Some leaves are
+# therefore split at other places, and extents in two leaves are never joined.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
 files=${ORACLE_FILES:-4}
@@ -19,8 +19,8 @@ mkdir -p "$work/case"
 cp "$tool" "$work/case/"
 ldd "$tool" | grep -o '/[^ ]*' | cpio -pdL --quiet "$work/case"
 
-# joined FILE: prints the extents in FILE; adjacent extents of the same state
-# are joined
+# joined FILE: print the extents in FILE, with adjacent extents of the same
+# state joined
 joined() {
 	awk '
 		$1 == ino && $2 == lblk + len && $3 == pblk + len &&
@@ -33,8 +33,8 @@ joined() {
 		END { print ino, lblk, pblk, len, state }' "$1"
 }
 
-# oracle BLOCKSIZE FILES OPTIONS: sets $differ to the number of differing
-# extents
+# oracle BLOCKSIZE FILES OPTIONS: set $differ to the number of extents that
+# differ between the library and the kernel
 oracle() {
 	new_disk 8192 -b "$1"
 	boot <<-END

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Several processes write a preallocated file at once, in every way: zeroes
-# never overwrite data in flight. With the patches of linux-6.12/guards this
-# test fails.
+# Several processes write to a preallocated file at the same time, in many ways.
+# Zeroes never overwrite data in flight. With each patch of linux-6.12/guards
+# that names this test, the test fails.
 . "$(dirname "$0")/common.sh"
 
 hows="De Dee Dm Bm Dn Bn Dz Bz Bzm BDn"
