@@ -5,8 +5,8 @@
 PATH=$PATH:/usr/sbin:/sbin
 export PATH
 
-# listed_packages ARCHITECTURE KIND...: packages of scripts/packages, without
-# those that Debian lacks on that architecture.
+# listed_packages ARCHITECTURE KIND...: prints the packages of KIND in
+# scripts/packages, without the packages that Debian lacks on ARCHITECTURE.
 listed_packages() {
 	listed_for=$1
 	shift
@@ -20,8 +20,8 @@ listed_packages() {
 	done
 }
 
-# missing_packages KIND...: packages of scripts/packages that are not
-# installed.
+# missing_packages KIND...: prints the packages of KIND in scripts/packages that
+# are not installed.
 missing_packages() {
 	listed_packages "$(dpkg --print-architecture)" "$@" |
 		while read -r package; do
@@ -30,8 +30,8 @@ missing_packages() {
 	done | tr '\n' ' '
 }
 
-# need_packages KIND...: installs missing packages, or prints the command for
-# it.
+# need_packages KIND...: root installs missing packages.  For other users, prints
+# the command that installs the packages, and exits.
 need_packages() {
 	command -v dpkg-query >/dev/null || return 0	# configure reports it
 	missing=$(missing_packages "$@")
@@ -55,9 +55,11 @@ build() {
 	[ -x "$top/configure" ] || "$top/autogen.sh" >/dev/null 2>&1 ||
 		"$top/autogen.sh"
 	mkdir -p "$dir"
-	# without ISA-L in Debian, libext2fs computes checksums
+	# libext2fs computes checksums if Debian lacks ISA-L for the
+	# architecture
 	pkg-config --exists libisal || set -- --without-isal "$@"
-	# configure prefers bash, with which libtool takes twice as long as with dash
+	# with bash, which configure prefers, libtool takes twice as long as
+	# with dash
 	[ -f "$dir/Makefile" ] || (cd "$dir" && CONFIG_SHELL=/bin/sh \
 		/bin/sh "$top/configure" -q "$@") || return
 	make -s -C "$dir" -j"$(nproc)"

@@ -4,8 +4,9 @@
 set -eu
 top=/src
 . "$top/scripts/setup.sh"
-build=/build			# directory of make_tests and listed
-# factor for the time limit of unit tests, for emulators and busy machines
+build=/build			# directory of the build that make_tests and listed use
+# The factor extends the time limit of unit tests for emulators and busy
+# machines.
 CK_TIMEOUT_MULTIPLIER=20
 export CK_TIMEOUT_MULTIPLIER
 
@@ -18,8 +19,8 @@ lane_build() {
 	make -s -C "$dir" -j"$(nproc)" check TESTS=
 }
 
-# cross_setup: sets $sysroot, $triplet and $emulator for the processor that the
-# lane is named after.
+# cross_setup: sets $sysroot, $triplet and $emulator for the processor in the
+# name of the lane.
 # shellcheck disable=SC2034
 cross_setup() {
 	sysroot=/sysroot-$LANE
@@ -43,7 +44,8 @@ wrap_programs() {
 	done
 }
 
-# before_the_end COMMAND...: ends COMMAND 15 seconds before DEADLINE, if set.
+# before_the_end COMMAND...: runs COMMAND, and ends COMMAND 15 seconds before
+# DEADLINE, if set.
 before_the_end() {
 	if [ "${DEADLINE:-}" ]; then
 		seconds=$((DEADLINE - 15 - $(date +%s)))
@@ -82,7 +84,7 @@ make_tests() {
 	return $status
 }
 
-# listed VARIABLE: the tests in a variable of the Makefile.
+# listed VARIABLE: prints the tests in VARIABLE of the Makefile.
 listed() {
 	make -s -C "$build" --eval "listed: ; @echo \$($1)" listed
 }
