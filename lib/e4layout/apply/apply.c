@@ -550,9 +550,9 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a job with copies.  If copies have adjacent destinations and fit into
- * one job, they are not divided: if the job does not have enough space left,
- * the copies go to the next job.
+ * Fills a job with copies.  Copies to adjacent destinations are written
+ * together, if they fit into one job.  If the job does not have enough space
+ * left, these copies go to the next job.
  */
 static bool copy_next(void *arg, void *priv)
 {

@@ -6,10 +6,10 @@
 #include "step.h"
 
 /*
- * Sets *@blocks to the maximum number of metadata blocks that @step journals:
- * the block of the inode, blocks of quota files, and the bitmaps and descriptor
- * blocks of groups in which @step takes or gives blocks.  Unless the tree is
- * new, the number includes tree blocks.  Error: ENOMEM.
+ * Sets *@blocks to the maximum number of metadata blocks that @step journals.
+ * Counts the block of the inode, blocks of quota files, tree blocks that are
+ * not new, and the bitmaps and descriptor blocks of groups in which @step takes
+ * or gives blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);
@@ -59,8 +59,8 @@ errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load);
 /*
- * Returns the number of blocks that a transaction with only one step, of load
- * @load, journals.
+ * Returns the number of blocks that a transaction journals for a step with
+ * @load, if the transaction has no other step.
  */
 uint64_t e4l_load_cost(struct e4l_load *load);
 
@@ -74,9 +74,10 @@ uint64_t e4l_load_cost(struct e4l_load *load);
 
 /*
  * Divides the steps of a plan into transactions.  All steps of a transaction
- * are in one batch.  A step begins another transaction if the current
- * transaction would exceed @capacity blocks, or would copy and zero more than
- * 64 MiB or more than TXN_PARTS parts.
+ * are in one batch.  The limits of a transaction with several steps are
+ * @capacity journaled blocks, and 64 MiB and TXN_PARTS parts of copied and
+ * zeroed data.  If a step would exceed a limit, the step begins another
+ * transaction.
  */
 struct e4l_packer {
 	const struct e4l_geometry *geo;

@@ -87,7 +87,10 @@ void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
  */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 
-/* Reports that a scan during planning has reached @group of @groups. */
+/*
+ * Reports that a scan during planning has reached group @group of @groups
+ * groups.
+ */
 void e4l_run_scanned(struct e4l_repack_run *run, dgrp_t group, dgrp_t groups);
 
 /* Reports that @amount more blocks or inodes were written. */

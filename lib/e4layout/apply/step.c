@@ -105,9 +105,8 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 }
 
 /*
- * Adds the blocks of move @m to the new extents.  If the blocks are adjacent to
- * the last new extent, and that extent does not become too long, extends the
- * last new extent; otherwise, appends an extent.
+ * Adds the blocks of move @m to the new extents.  If the blocks can extend the
+ * last new extent, extends the last new extent; otherwise, appends an extent.
  */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* step: a change of one file in one transaction.  No I/O. */
+/* step: a change of one file in one transaction.  Does no I/O. */
 #ifndef E4L_STEP_H
 #define E4L_STEP_H
 

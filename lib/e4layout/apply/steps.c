@@ -10,7 +10,9 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/read/zero_runs.h"
 
-/* minimum number of data blocks that a step moves, per tree block */
+/*
+ * a step moves at least this number of data blocks per tree block of the file
+ */
 #define TREE_PARTS	8
 
 /* The planned moves of one file in one batch. */

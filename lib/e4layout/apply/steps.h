@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* steps: converts the moves of a plan into steps.  No I/O. */
+/* steps: converts the moves of a plan into steps.  Does no I/O. */
 #ifndef E4L_STEPS_H
 #define E4L_STEPS_H
 

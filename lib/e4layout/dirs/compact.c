@@ -57,7 +57,7 @@ struct dir {
 };
 
 struct compact {
-	struct e4l *e; /* must be first: see e4l_refuse_damage() */
+	struct e4l *e; /* must be first, for e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_compact_result *result;
@@ -320,7 +320,7 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 
 /* ------------------------------------------------------------------ 2. plan */
 
-/* Sorts the entries by hash, because an index requires this order. */
+/* Sorts the entries by hash, the order that an index requires. */
 static errcode_t sort_entries(const struct dir *dir, struct content *x)
 {
 	ext2_filsys fs = x->b.fs;

@@ -10,7 +10,7 @@
 #include "e4layout/base/internal.h"
 
 struct e4l_dir_map {
-	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first, for e4l_u32_cmp() */
 	uint32_t generation, flags;
 	/* length in blocks, from i_size; 0 if the directory has inline data */
 	uint64_t blocks;

@@ -34,7 +34,8 @@ struct node {
 };
 
 struct e4l_sorted {
-	struct node *v;			/* v[0] is not used */
+	/* nodes; v[0] is not used, because index 0 means no node */
+	struct node *v;
 	size_t n;
 	/* first unused node, and root of the tree; 0: no node */
 	node_t unused, root;

@@ -5,9 +5,9 @@
  * blocks.  e4l_quotas_make() assigns the quotas in rounds.  Each round discards
  * the quotas of the previous round, and assigns the quotas of all directories:
  *
- *  1. For a pinned directory, the quotas equal the input counts.
+ *  1. For a pinned directory, the quotas equal the present numbers of inodes.
  *  2. A directory that needs a whole block gets a whole block.  The directory
- *     with the most inodes in a block has precedence for this block.
+ *     with the most inodes in a block has precedence for the block.
  *  3. The remaining inodes are assigned directory by directory.  The directory
  *     with the most remaining inodes is first.  The inodes go into a block in
  *     which the directory already has inodes.  If no such block has enough free
@@ -15,18 +15,18 @@
  *     of free inodes.  If no block has enough free inodes, the inodes go into
  *     several blocks.
  *
- * If a round gives a directory more blocks than the directory has in the input,
- * the directory is pinned in all later rounds.  When all directories are
- * pinned, no inode moves, and the round is the last.
+ * If a round gives a directory more blocks than the directory had, the
+ * directory is pinned in all later rounds.  When all directories are pinned, no
+ * inode moves, and the round is the last.
  */
 #include "config.h"
 #include "block_shares.h"
 #include "e4layout/base/array.h"
 
 /*
- * e4l_quotas_make() repeats the assignment of inodes to blocks in rounds.
- * After MAX_ROUNDS rounds, each directory that got at least as many blocks as
- * it had is pinned (its inodes stay in their blocks).  After 2 * MAX_ROUNDS
+ * e4l_quotas_make() assigns inodes to blocks in rounds.  A pinned directory
+ * keeps its inodes in their blocks.  After MAX_ROUNDS rounds, each directory
+ * that got at least as many blocks as before is pinned.  After 2 * MAX_ROUNDS
  * rounds, all directories are pinned, which ends the rounds.
  */
 #define MAX_ROUNDS	16
@@ -53,8 +53,8 @@ struct share {
 	bool *pinned;
 	/*
 	 * left[b] is the number of free inodes in block b.  next[b] and prev[b]
-	 * link block b into the list of all blocks with as many free inodes.
-	 * head[n] is the first block with n free inodes.
+	 * link block b into the list of all blocks with the same number of free
+	 * inodes.  head[n] is the first block with n free inodes.
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
@@ -102,8 +102,8 @@ static void take(struct share *s, uint32_t block, uint32_t n)
 }
 
 /*
- * Inserts each block into the list of blocks with as many free inodes.  Each
- * list is in ascending order of block indexes.
+ * Inserts each block into the list of blocks with the same number of free
+ * inodes.  Each list is in ascending order of block indexes.
  */
 static void list_blocks(struct share *s)
 {
@@ -144,8 +144,8 @@ static void give(struct share *s, uint32_t nr, uint32_t n)
 }
 
 /*
- * Assigns @n inodes of directory @dir to @block.  So far, @block must hold no
- * inodes of the directory.
+ * Assigns @n inodes of directory @dir to @block, in which the directory has no
+ * inodes so far.
  */
 static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
 			  uint32_t n)
@@ -207,9 +207,9 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * If a directory needs all free inodes of a block that already holds inodes of
- * the directory, assigns these free inodes to the directory.  Skips blocks with
- * fewer than @least free inodes.
+ * Examines blocks that already hold inodes of a directory and have at least
+ * @least free inodes.  If the directory needs all free inodes of such a block,
+ * assigns the free inodes to the directory.
  */
 static void give_own(struct share *s, uint32_t least)
 {
@@ -244,8 +244,8 @@ static errcode_t give_whole(struct share *s)
 /*
  * Returns whether a directory should get inodes in the block of its cell @a
  * rather than in the block of its cell @b.  A block that will hold inodes of
- * the directory anyway is better.  If both blocks are equal in this respect,
- * the block with more inodes of the directory is better.
+ * the directory in any case is better.  If this is true for neither or both
+ * blocks, the block with more inodes of the directory is better.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -324,8 +324,8 @@ static uint32_t find_roomy(const struct share *s)
 }
 
 /*
- * Assigns inodes to blocks that hold inodes of the directory which must not
- * move.  The directory uses these blocks anyway.
+ * Some inodes of the directory must not move, so that the directory uses their
+ * blocks in any case.  Assigns more inodes of the directory to these blocks.
  */
 static void give_fixed(struct share *s, uint32_t dir)
 {
@@ -424,7 +424,7 @@ static errcode_t share_out(struct share *s)
 }
 
 /*
- * Pins each directory that got more than @most blocks more than it had.
+ * Pins each directory whose number of blocks has grown by more than @most.
  * Returns the number of pinned directories.
  */
 static uint32_t pin(struct share *s, int most)

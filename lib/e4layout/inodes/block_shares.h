@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * block_shares: assigns the inodes of directories to blocks of the inode
- * tables.  If few inodes are free, directories exchange inodes according to
- * this assignment.  Does no I/O.
+ * tables, if few inodes are free.  Directories then exchange inodes until each
+ * inode is in an assigned block.  Does no I/O.
  */
 #ifndef E4L_BLOCK_SHARES_H
 #define E4L_BLOCK_SHARES_H
@@ -17,7 +17,7 @@ struct e4l_cell {
 	uint32_t dir, block;
 	uint16_t count;		/* number of inodes that may move */
 	/*
-	 * result: number of inodes, of those that may move, that the block
+	 * result: how many of the directory's inodes that may move the block
 	 * should hold
 	 */
 	uint16_t quota;
@@ -48,8 +48,8 @@ struct e4l_quotas {
  * - The quotas of a directory add up to the number of its inodes that may move.
  * - The quotas of a block do not exceed @room of the block.
  * - No directory uses more blocks than before.
- * - If a directory gets a whole block, it is the directory with the most inodes
- *   in the block.  The remaining inodes of several directories share blocks.
+ * - The directory with the most inodes in a block has precedence for the whole
+ *   block.  The remaining inodes of several directories share blocks.
  *
  * Time: proportional to the number of cells and blocks, times the inodes per
  * block.  Memory: 8 bytes per cell, 14 per block and 21 per directory.  Errors:

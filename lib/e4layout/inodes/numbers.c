@@ -8,9 +8,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-/*
- * attribute blocks are collected up to this number, and then read in disk order
- */
+/* number of attribute blocks to collect before they are read, in disk order */
 #define ROUND_BLOCKS	(64u << 10)
 
 /*
@@ -43,18 +41,20 @@
 #define FB_TYPE_AT		4
 #define FB_UUID_AT		5
 #define FB_INO_AT		21
-#define FB_PARENT_AT		29 /* the parent's inode number, in type 2 */
-#define FB_INO32_GEN		1	/* types of file handles: FILEID_* */
+/* offset of the parent's inode number, in handles of type 2 */
+#define FB_PARENT_AT		29
+/* type of a file handle: FILEID_INO32_GEN in Linux */
+#define FB_INO32_GEN		1
 #define FB_INO32_GEN_PARENT	2
 
 struct bound {
-	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first, for e4l_u32_cmp() */
 	enum e4l_skip why;
 };
 
 /* An inode, and the extended attribute block to which it refers. */
 struct user {
-	blk64_t blk;		/* must be first: see e4l_u64_cmp() */
+	blk64_t blk;		/* must be first, for e4l_u64_cmp() */
 	ext2_ino_t ino;
 	bool wants_policy;
 };
@@ -98,8 +98,9 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 
 /*
  * If overlayfs file handle @x refers to this filesystem, records that the inode
- * in the handle must keep its number.  If the handle also names the parent
- * directory, the parent directory must keep its number, too.
+ * in the handle must keep its number.  If the handle also has the inode number
+ * of the parent directory, records that the parent directory must keep its
+ * number.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {

@@ -41,10 +41,10 @@
 
 /* The newest window of inodes that only one directory uses. */
 struct own {
-	ext2_ino_t dir;		/* 0: empty slot */
+	ext2_ino_t dir;		/* directory; 0: the slot is empty */
 	dgrp_t last;	/* group of the last inode found for a file of @dir */
 	ext2_ino_t first;
-	ext2_ino_t from;	/* first inode to examine in the window */
+	ext2_ino_t from; /* the search in the window begins with this inode */
 	/*
 	 * length of the window in inodes; 0: not yet searched; HAS_NONE or
 	 * HAD_TURNS: the directory has no own window
@@ -69,8 +69,9 @@ struct shared {
 };
 
 /*
- * Gaps: ranges of free inodes at the end of an inode-table block, as
- * e4l_place_window() leaves them.  All gaps in one struct have an equal length.
+ * If e4l_place_window() skips free inodes at the end of an inode-table block,
+ * the range of these inodes is a gap.  All gaps in one struct have an equal
+ * length.
  */
 struct gaps {
 	ext2_ino_t *first;
@@ -89,8 +90,8 @@ struct e4l_place {
 	 */
 	uint32_t *hint;
 	/*
-	 * zeroed[group]: zero_table() has zeroed the inode table before this
-	 * index
+	 * zeroed[group]: number of inodes at the start of the inode table that
+	 * zero_table() has zeroed or found in use
 	 */
 	uint32_t *zeroed;
 	struct shared *shared;	/* per group */
@@ -138,8 +139,7 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 
 /*
  * Returns the number of inodes at the start of @group's inode table that may be
- * in use.  The table after these inodes may contain garbage, if it was never
- * zeroed.
+ * in use.  The remainder of the table may contain garbage.
  */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
@@ -172,9 +172,9 @@ static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 }
 
 /*
- * Zeroes the inode table before @ino, as far as it was never zeroed.  Without
- * the zeroes, e2fsck and Linux would read garbage before @ino as inodes after
- * @ino is allocated.
+ * If the inode table was never zeroed up to @ino, zeroes the table up to @ino.
+ * When @ino is in use, e2fsck and Linux read all inodes before @ino, and would
+ * find garbage.
  */
 static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 {
@@ -413,8 +413,8 @@ static uint32_t name_hash(const struct e4l_place *p, const char *name)
 
 /*
  * Returns the first group, beginning with @parent's group, that has at least
- * the average number of free inodes.  Call this function if no flex group has
- * enough free inodes and blocks.
+ * the average number of free inodes.  Orlov's allocator uses this group if no
+ * flex group has enough free inodes and blocks.
  */
 static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 {
@@ -530,8 +530,9 @@ static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Returns the group in which Linux's find_group_other() would place a file of
- * @dir.  Call this function for a file without a window of inodes.
+ * Returns the group in which find_group_other() of Linux would place a file of
+ * directory @dir.  Call this function if no window for the file has a free
+ * inode.
  */
 static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t last)
@@ -723,8 +724,8 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 
 /*
  * Reads the inode of directory @dir, and the directory block that will contain
- * @name.  Returns the number of entries in the block, as leaf_inodes() counts
- * them, or 0 after a read error.
+ * @name.  Returns the number of file names that leaf_inodes() finds in the
+ * block, or 0 after a read error.
  */
 static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 				 struct ext2_inode *inode, const char *name,
@@ -823,9 +824,9 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 }
 
 /*
- * If the own window of directory @dir is full or missing, finds an inode for a
- * new file of @dir: in the group's shared window, or in a new own window.  If
- * there is no window, returns 0.
+ * Finds an inode for a new file of directory @dir, whose own window is full or
+ * missing.  The inode is in the group's shared window, or in a new own window
+ * of @dir.  If there is no window, returns 0.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)

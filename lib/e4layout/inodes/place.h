@@ -47,8 +47,8 @@ void e4l_place_free(struct e4l_place *p);
  *   found from the entries in the directory block that will contain @name, or
  *   from the directory's inode.  If the directory has no own window, or the
  *   window is full, the file goes into the window that the group shares.
- * - If files of other directories in the group were placed in between more
- *   than once, the directory gets a new own window of twice the size.  The
+ * - If other directories of the group have got files between files of @parent
+ *   more than once, @parent gets a new own window of twice the size.  The
  *   search for a new window begins in the directory's group.
  * - If no window has a free inode, any free inode is used, beginning with the
  *   group that Linux tries first.

@@ -3,26 +3,26 @@
  * regroup: groups each directory's inodes together in the inode tables.
  *
  *  1. scan: find the directories' extents, files with several names, and inodes
- *     that must keep their numbers;
- *  2. names: read all directories to find the subdirectories of each directory,
- *     the names of files with several names, and how many inode-table blocks
- *     each directory needs (regroup_names.c);
+ *     that must keep their numbers (bound inodes, see numbers.h);
+ *  2. names: read all directories.  Find the subdirectories of each directory,
+ *     and the names of files with several names.  Count the inode-table blocks
+ *     that each directory needs (regroup_names.c);
  *  3. plan: for each directory that needs more than the fewest possible blocks,
- *     choose the blocks to keep, find free inodes for the members in other
- *     blocks, and accept the moves if they are worthwhile.  Repeat while moves
- *     free inodes that other directories can use (regroup_plan.c).  If too few
- *     inodes are free, exchange inodes (regroup_exchange.c);
+ *     choose blocks to keep, and find free inodes for the directory's inodes in
+ *     other blocks.  Accept worthwhile moves.  Repeat while moves free inodes
+ *     that other directories can use (regroup_plan.c).  If too few inodes are
+ *     free, exchange inodes (regroup_exchange.c);
  *  4. apply: move inode by inode, in transactions (renumber.c).
  *
- * A directory keeps the blocks that contain its bound inodes (numbers.h).  The
- * directory also keeps blocks without inodes of other directories, if its own
- * inodes fill at least half of the block.
+ * A directory keeps the blocks that contain its bound inodes.  The directory
+ * also keeps a block without inodes of other directories, if its own inodes
+ * fill at least half of the block.
  *
- * The other inodes move into windows of free inodes, as in new images
- * (inodes/windows.h), in the order of the index.  The search begins with the
- * directory's group.  In each group, windows that Linux reads with the fewest
- * requests come first, because the number of requests determines the time of
- * `ls -l`.
+ * The other inodes of the directory move into windows of free inodes, as in new
+ * images (inodes/windows.h), in the order of the index.  The search begins with
+ * the directory's group.  In each group, windows that Linux reads with the
+ * fewest requests come first, because the number of requests determines the
+ * time of `ls -l`.
  *
  * Moves are worthwhile if at most as many inodes move as the saved blocks can
  * hold.  If the moves are not worthwhile, or if there is no window, inodes move

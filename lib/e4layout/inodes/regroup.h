@@ -19,8 +19,8 @@ struct e4l_regroup_result {
 	uint64_t transactions;
 	bool stopped;	/* stop() has ended the run; another run can continue */
 	/*
-	 * number of calls of enough() up to the first call that returned true;
-	 * 0: no call returned true
+	 * number of the call of enough() that returned true; 0: no call
+	 * returned true
 	 */
 	uint64_t ended_at;
 };
@@ -48,12 +48,14 @@ errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 			     struct e4l_regroup_result *result);
 
 /*
- * Moves all inodes above @limit to free inodes from s_first_ino to @limit, if
- * possible in the group of their directory, in transactions of the filesystem's
- * own journal.  As for e4l_regroup_inodes(), only the numbers change.
- * @result->inodes_done counts the moved inodes.  Errors: E4L_ET_SHRINK_NUMBER:
- * an inode must keep its number (numbers.h); the detail has the inode; ENOSPC:
- * too few inodes are free; errors of e4l_regroup_inodes().
+ * Moves all inodes above @limit to free inodes from s_first_ino to @limit.  If
+ * possible, an inode moves to the group of its directory.  The moves are in
+ * transactions of the filesystem's own journal.  As for e4l_regroup_inodes(),
+ * only the inode numbers change.  @result->inodes_done counts the moved inodes.
+ *
+ * Errors: E4L_ET_SHRINK_NUMBER: an inode must keep its number (numbers.h); the
+ * detail has the inode; ENOSPC: too few inodes are free; errors of
+ * e4l_regroup_inodes().
  */
 errcode_t e4l_evict_inodes(struct e4l *e, struct e4l_repack_run *run,
 			   ext2_ino_t limit,

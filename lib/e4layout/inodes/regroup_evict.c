@@ -88,8 +88,8 @@ static errcode_t add_move(struct eviction *v, struct e4l_inode_move *move,
 }
 
 /*
- * Returns the number that directory @dir has after the planned moves.  The
- * moves of directories precede those of files, and are sorted by the old inode
+ * Returns the inode number that directory @dir has after the planned moves.
+ * The first v->n_dirs moves are those of directories, sorted by the old inode
  * number.
  */
 static ext2_ino_t number_of(const struct eviction *v, uint32_t dir)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * regroup_exchange: exchanges inodes, if there are too few free inodes for
- * windows:
+ * regroup_exchange: exchanges inodes between blocks of the inode tables, if
+ * there are too few free inodes for windows (ranges of free inodes):
  *
  *  1. members: list the inodes of every directory, by the inode-table block
  *     that contains them after the moves planned so far;
@@ -9,8 +9,9 @@
  *     (block_shares.c);
  *  3. flows: choose the inodes that move, with their old and new blocks;
  *  4. trails: order the moves so that each inode finds a free inode number
- *     (trails.c), and group them.  After a group, no directory has more blocks
- *     than before the exchange, unless the group has LONG_GROUP moves.
+ *     (trails.c), and divide the moves into groups.  After a group, no
+ *     directory has more blocks than before the exchange, unless the group has
+ *     LONG_GROUP moves.
  *
  * Files with several names are not moved, because a move would have to save
  * blocks in all of their directories.
@@ -31,8 +32,8 @@
 #include "windows.h"
 
 /*
- * Bytes of memory per inode: one member, one cell, one flow, one input move,
- * and 52 bytes of trails.c.
+ * Bytes of memory that an exchange needs per inode: one element of each array,
+ * and 52 bytes in trails.c.
  */
 #define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \
 			 sizeof(struct flow) + \
@@ -271,8 +272,8 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 /* Cells that should get more inodes than they have, sorted by directory. */
 struct wanting {
 	/*
-	 * first[dir]: index in @cell of the first cell of directory dir that is
-	 * not used up
+	 * first[dir]: index in @cell of the next cell of directory dir that
+	 * gets an inode
 	 */
 	uint32_t *first;
 	uint32_t *cell;
@@ -316,8 +317,8 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 }
 
 /*
- * If the block of @cell should hold fewer inodes of the directory than it has,
- * plans moves of the surplus inodes to other blocks of the directory.
+ * If the quota of @cell is less than its number of inodes, plans moves of the
+ * surplus inodes to other cells of the directory.
  */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)
@@ -388,8 +389,8 @@ static errcode_t count_blocks(struct e4l_exchange *x)
 }
 
 /*
- * Returns by how many inode-table blocks the selected directories need fewer
- * blocks if each cell has as many inodes as its quota.
+ * Returns the number of inode-table blocks that the quotas would save for the
+ * selected directories.
  */
 static uint64_t count_saved(const struct e4l_exchange *x)
 {

@@ -18,7 +18,7 @@
  * block of the directory.
  */
 #define MAX_OTHERS	64
-/* free_beside() counts at most this number of consecutive free inodes */
+/* largest number of consecutive free inodes that free_beside() counts */
 #define MANY		256
 
 /* ---------------------------------------------------- planned inode numbers */
@@ -130,9 +130,9 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 
 /*
  * Returns the reason why directory @nr must keep its inode number, or
- * E4L_SKIP_NONE.  A directory can get a new number only if all changed blocks
- * fit in one transaction: the blocks of the directory, and the blocks with the
- * ".." entries of its subdirectories.
+ * E4L_SKIP_NONE.  If the directory gets a new number, its blocks and the ".."
+ * entries of its subdirectories change.  All changed blocks must fit in one
+ * transaction.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
@@ -238,9 +238,9 @@ static uint32_t room_in(const struct tblock *b)
 }
 
 /*
- * Returns whether the current directory should keep its inodes in block @b: no
- * other directory has inodes in the block, and at least half of the block holds
- * inodes of the directory.  In thrifty mode, fewer inodes suffice.
+ * Returns whether the current directory should keep its inodes in block @b.  No
+ * other directory may have inodes in the block.  Except in thrifty mode, at
+ * least half of the block must hold inodes of the directory.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -252,9 +252,9 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 
 /*
  * Sorts the blocks that hold inodes of the current directory, best blocks
- * first.  Blocks with inodes that must not move come first, then blocks that
- * satisfy is_good().  Within these classes, blocks that can hold more inodes of
- * the directory come first, and then blocks that already hold more.
+ * first: first blocks with inodes that must not move, then blocks that satisfy
+ * is_good().  If two blocks are equal, the block that can hold more inodes of
+ * the directory comes first, and then the block that holds more.
  */
 static int by_worth(const void *va, const void *vb)
 {
@@ -384,10 +384,10 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * In thrifty mode, finds a block for the last @n inodes.  Of the blocks from
- * index @first on that are not kept and have space for @n inodes of the
- * directory, returns the block with the most inodes of the directory.  Without
- * such a block, or without thrifty mode, returns NULL.
+ * Finds a block for the last @n inodes of the directory, among the blocks from
+ * index @first on that are not kept.  Of the blocks with space for @n inodes,
+ * returns the block with the most inodes of the directory.  If no block has
+ * space, or r->thrifty is false, returns NULL.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -433,9 +433,10 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 }
 
 /*
- * Reserves free inodes for @left inodes of the current directory, in windows of
- * free inodes if possible.  If no window is free, keeps blocks of the directory
- * from index @first on.  If too few inodes are free, sets *@enough to false.
+ * Reserves free inodes for @left inodes of the current directory, if possible
+ * in windows (ranges of free inodes).  If there is no window, keeps blocks of
+ * the directory from index @first on.  If too few inodes are free, sets
+ * *@enough to false.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
@@ -652,10 +653,10 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 }
 
 /*
- * Checks how the moves affect other directories that contain names of the moved
- * files.  Sets *@fair to true if none of these directories needs more blocks
- * after the moves.  *@saved is then the number of blocks that these directories
- * save.  If too many blocks would have to be read, sets *@fair to false.
+ * Checks other directories that contain names of the moved files.  If none of
+ * these directories needs more blocks after the moves, sets *@fair to true, and
+ * *@saved to the number of blocks that these directories save.  If too many
+ * blocks would have to be read, sets *@fair to false.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
@@ -782,9 +783,9 @@ static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 }
 
 /*
- * Plans moves of inodes to windows of free inodes.  If these moves are
- * impossible or not worthwhile, plans moves to free inodes in blocks that
- * already hold inodes of the directory.
+ * Plans moves of the directory's inodes to windows (ranges of free inodes).  If
+ * the moves are impossible or not worthwhile, plans moves to free inodes in
+ * blocks that already hold inodes of the directory.
  */
 static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
@@ -860,8 +861,8 @@ static errcode_t plan_round(struct regroup *r)
 }
 
 /*
- * Marks all inodes after the zeroed part of each inode table as in use, so that
- * no inode moves there.
+ * Marks all inodes after the initialized part of each inode table as in use in
+ * r->map, so that no inode moves to a part that may contain garbage.
  */
 static void keep_off_tables(struct regroup *r)
 {

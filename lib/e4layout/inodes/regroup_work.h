@@ -30,7 +30,7 @@ struct renamed {
  * and @dirs are sums over this group and all earlier groups.
  */
 struct group {
-	size_t end;		/* index after the last move */
+	size_t end; /* index in r->moves after the last move of the group */
 	int64_t saved;		/* number of inode-table blocks saved */
 	uint64_t dirs; /* number of directories that need fewer blocks */
 };
@@ -39,7 +39,7 @@ struct e4l_exchange;
 
 /* An inode that should be close to the other inodes of its directory. */
 struct member {
-	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first, for e4l_u32_cmp() */
 	uint32_t hash, nth;	/* order of the entries in the directory */
 	uint32_t lblk;
 	enum e4l_skip why;	/* reason not to move the inode */
@@ -48,19 +48,20 @@ struct member {
 
 /* A block of the inode tables that contains inodes of the current directory. */
 struct tblock {
-	uint32_t nr;		/* number of the block */
+	uint32_t nr;		/* number of the inode-table block */
 	/*
-	 * numbers of inodes in the block: inodes of the directory (@own), those
-	 * of them that must not move (@fixed), and free inodes (@free)
+	 * numbers of inodes in the block: inodes of the directory (@own),
+	 * inodes of the directory that must not move (@fixed), and free inodes
+	 * (@free)
 	 */
 	uint32_t own, fixed, free;
-	bool good;		/* see is_good() */
-	/* inodes of the directory that are in this block do not move */
+	bool good; /* the directory should keep the block; see is_good() */
+	/* the directory's inodes in the block do not move */
 	bool keep;
 };
 
 struct regroup {
-	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
+	struct e4l *e;		/* must be first, for e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_regroup_result *result;
@@ -70,7 +71,7 @@ struct regroup {
 	ext2_ino_t lost_found;
 	uint32_t per_block;
 	uint64_t room;	/* number of blocks that a transaction can change */
-	uint64_t tree_blocks;		/* tree blocks of the current inode */
+	uint64_t tree_blocks; /* number of tree blocks of the scanned inode */
 	ext2_ino_t *linked;		/* files with several names */
 	size_t n_linked;
 	/* some names are missing, because the memory limit was reached */
@@ -79,12 +80,16 @@ struct regroup {
 	struct ext2_inode_large *inode;
 	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
 	/*
-	 * narrow[i][group]: the group has no window (range of free inodes) of
-	 * this length or longer.  narrow[0] is for all windows; narrow[1] is
-	 * for windows that Linux reads with the fewest requests.
+	 * A window is a range of free inodes.  narrow[0][group]: the group has
+	 * no window of this length or longer.  narrow[1][group]: the group has
+	 * no window of this length or longer that Linux reads with the fewest
+	 * requests.
 	 */
 	uint32_t *narrow[2];
-	uint32_t narrowest; /* no group has a window of this length or longer */
+	/*
+	 * no group has a window (range of free inodes) of this length or longer
+	 */
+	uint32_t narrowest;
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
@@ -97,14 +102,14 @@ struct regroup {
 	 * call after which the planning ends, see e4l_regroup_inodes()
 	 */
 	uint64_t asked, end_at;
-	ext2_ino_t evict_limit;	/* e4l_regroup_evict(): the highest number */
+	ext2_ino_t evict_limit;	/* limit of e4l_regroup_evict() */
 	/* the exchange of inodes that is being planned */
 	struct e4l_exchange *exchange;
 	/* the members below describe the directory that is being planned */
 	uint32_t dir;
 	/*
-	 * prefer free inodes in blocks that already hold inodes of the
-	 * directory
+	 * thrifty mode: prefer free inodes in blocks that already hold inodes
+	 * of the directory
 	 */
 	bool thrifty;
 	struct member *m;

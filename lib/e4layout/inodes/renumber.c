@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How an inode gets a new number, in one transaction:
+ * renumber: gives an inode a new number, in one transaction:
  *
  *  1. every entry that refers to the inode, in any directory, gets the new
- *     number; the number of such entries must equal the link count;
- *  2. for a directory, "." and the ".." of its subdirectories also change, and
- *     all blocks of the directory get checksums that are seeded with the new
+ *     number; the number of entries must equal the link count;
+ *  2. for a directory, "." and the ".." of its subdirectories also change; all
+ *     blocks of the directory get checksums that are seeded with the new
  *     number;
  *  3. the blocks of the inode's extent tree get new checksums;
  *  4. the inode's bytes move, and bitmaps and descriptors are updated.
@@ -30,7 +30,7 @@
 #define MOVE_BLOCKS 6
 
 struct e4l_renumber {
-	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
+	struct e4l *e;		/* must be first, for e4l_refuse_damage() */
 	struct e4l_journal *j;
 	struct e4l_name_graph *g;
 	struct e4l_txn *txn;
@@ -338,9 +338,10 @@ static bool has_tree(const struct e4l_renumber *r)
 }
 
 /*
- * Reads which blocks the inode's extent tree has, from the device.  If this run
- * has already moved the inode, commits the transaction first: until the commit,
- * the device has the inode only under its previous number.
+ * Reads from the device which blocks the inode's extent tree has.  If an
+ * earlier move of this run has changed the inode number, commits the
+ * transaction first: before the commit, the device has the inode under the
+ * previous number.
  */
 static errcode_t find_tree(struct e4l_renumber *r)
 {

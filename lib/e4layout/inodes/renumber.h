@@ -13,17 +13,18 @@
 #define E4L_NO_DIR UINT32_MAX
 
 struct e4l_named_dir {
-	struct e4l_dir_map map;		/* must be first: see e4l_u32_cmp() */
+	struct e4l_dir_map map;		/* must be first, for e4l_u32_cmp() */
 	uint32_t parent; /* index of the parent in @dirs, or E4L_NO_DIR */
-	/* block of the parent directory that has the entry */
+	/* logical block of the parent that has the directory's entry */
 	uint32_t parent_lblk;
 };
 
 /* One of the names of a file that has several names. */
 struct e4l_name {
-	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
 	uint32_t dir;			/* index of the directory in @dirs */
-	uint32_t lblk; /* directory block that has the entry; 0 if inline */
+	/* logical block of the directory that has the entry; 0 if inline */
+	uint32_t lblk;
 };
 
 /*
@@ -59,7 +60,10 @@ struct e4l_inode_move {
 	bool again; /* an earlier move of this run has moved the inode */
 	/* for a directory: index in the graph; for a file: E4L_NO_DIR */
 	uint32_t self;
-	/* for a file with one name: directory and block of the entry */
+	/*
+	 * for a file with one name: index of the directory, and logical block
+	 * of the entry
+	 */
 	uint32_t dir, lblk;
 };
 

@@ -44,7 +44,8 @@ struct trails {
 	 */
 	int32_t *excess;
 	uint32_t *vacant; /* per block: number of free inodes after all moves */
-	uint32_t begin;	/* no block with a lower index has excess > 0 */
+	/* all blocks with a lower index have an excess of 0 or less */
+	uint32_t begin;
 	struct stop *stack;
 	uint32_t *way; /* indexes of the moves of one trail, in reverse order */
 	size_t n_way;
@@ -131,8 +132,8 @@ static void add_pooled(struct trails *t)
 
 /*
  * Returns the number of the move with which a closed trail should begin.  If no
- * block of the trail has a free inode, sets *@away to true: the inode of the
- * last move must first move to a temporary number.
+ * block of the trail has a free inode, sets *@away to true.  In this case, the
+ * inode of the last move must move to a temporary number before the first move.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

@@ -13,7 +13,7 @@
 
 struct e4l_trail_move {
 	uint32_t from, to;	/* two different blocks, as indexes */
-	bool heavy;		/* this inode should not move twice */
+	bool heavy; /* moving the inode is expensive: do not move it twice */
 };
 
 /* The inode number to which a step moves an inode. */

@@ -39,8 +39,9 @@ static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 }
 
 /*
- * The number of inode-table blocks that Linux reads with one request (default
- * of inode_readahead_blks).  Requests are aligned on the device.
+ * Number of inode-table blocks that Linux reads with one request: the default
+ * of inode_readahead_blks.  The first block of a request is a multiple of this
+ * number.
  */
 #define E4L_TABLE_AHEAD	32
 

@@ -121,7 +121,8 @@ static errcode_t capture_write_blk(io_channel io, unsigned long blk, int count,
 }
 
 /*
- * Drops the write: libext2fs uses write_byte for the primary superblock only.
+ * Drops the write.  libext2fs uses write_byte only for the primary superblock,
+ * which the journal session writes.
  */
 static errcode_t capture_write_byte(io_channel io, unsigned long offset,
 				    int count, const void *data)

@@ -13,10 +13,10 @@
  * place, data before metadata.  Only an undo file protects a run that changes a
  * filesystem without a journal.
  *
- * The parameter @external of functions is the channel of an external journal's
- * device.  The functions borrow the channel and set its block size to the block
- * size of the filesystem.  If the journal is not external, or if e4l_open() has
- * opened the device, @external is NULL.
+ * Some functions have a parameter @external: the channel of an external
+ * journal's device.  The functions borrow the channel and set its block size to
+ * the block size of the filesystem.  If the journal is not external, or if
+ * e4l_open() has opened the device, @external is NULL.
  */
 
 /*

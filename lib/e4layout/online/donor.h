@@ -13,13 +13,14 @@
 
 /* Blocks of the donor, contiguous in the file and on the disk. */
 struct e4l_slice {
-	uint64_t pblk; /* must be first: see e4l_u64_cmp() */
+	uint64_t pblk; /* must be first, for e4l_u64_cmp() */
 	uint64_t lblk, len;
 };
 
 struct e4l_donor {
 	int root_fd; /* descriptor of the root directory, borrowed */
-	struct e4l_behind *behind;	/* borrowed */
+	/* moved parts whose data may not be on disk yet; borrowed */
+	struct e4l_behind *behind;
 	uint32_t blocksize;
 	/*
 	 * Number of blocks of the filesystem that must stay free: in total, and

@@ -437,8 +437,8 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
 	/*
-	 * another lock on the root directory means another run, and does not
-	 * stop this run
+	 * if another program has locked the root directory, another run is
+	 * active; this run continues
 	 */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;

@@ -11,7 +11,7 @@
 #include "way.h"
 
 struct e4l_candidate {
-	ext2_ino_t ino; /* must be first: see e4l_u32_cmp() */
+	ext2_ino_t ino; /* must be first, for e4l_u32_cmp() */
 	uint32_t generation;
 	/*
 	 * number of extents that moves (@moves) and joins (@joins) could still
