@@ -56,8 +56,9 @@ struct e4l_plan {
 	size_t n_moves;
 	bool late;			/* enough() has ended the planning */
 	uint32_t clusters;	/* number of clusters, a multiple of 64 */
-	uint32_t large;		/* minimum clusters of a large free extent */
-	uint32_t stretch; /* clusters of the longest stretch without walls */
+	uint32_t large;	/* minimum length of a large free extent, in clusters */
+	/* length of the longest stretch without walls, in clusters */
+	uint32_t stretch;
 	/*
 	 * @used has one bit per cluster.  @unwritten has one bit per block, or
 	 * is NULL if the files have no unwritten blocks.

@@ -87,8 +87,8 @@ static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
 }
 
 /*
- * Marks an item as moved.  If the file of the item is then unfragmented,
- * finishes the file.
+ * Marks an item as moved.  If the item was the last fragmented item of the
+ * file, adds the move that zeroes and packs the file.
  */
 static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
@@ -281,7 +281,10 @@ static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 	if (!o->zeroes)
 		return 0;
 	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
-	/* the model has no positions of a file that cannot be moved */
+	/*
+	 * the model has no positions of a file that cannot be moved: count all
+	 * chosen runs
+	 */
 	for (; n && !o->n_items; n--, run++)
 		blocks += run->chosen ? run->len : 0;
 	for (i = 0; w->unwritten && i < o->n_items - o->n_kept && n; i++) {
@@ -314,7 +317,10 @@ static bool is_whole(const struct e4l_work *w, const struct e4l_owner *o)
 	return true;
 }
 
-/* Marks the spare tree blocks [@i, @end) of a file as free after the batch. */
+/*
+ * Records that the spare tree blocks [@i, @end) of a file become free at the
+ * end of the batch.
+ */
 static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 			uint32_t i, uint32_t end)
 {
@@ -404,8 +410,9 @@ static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 }
 
 /*
- * Marks all tree blocks of an unfinished file as free after the batch.  If
- * @packed is set, omits the surplus tree blocks, which are already free.
+ * Records that all tree blocks of an unfinished file become free at the end of
+ * the batch.  If @packed is set, omits the surplus tree blocks, which are
+ * already free.
  */
 static void give_tree(struct e4l_work *w, const struct e4l_owner *o, bool packed)
 {

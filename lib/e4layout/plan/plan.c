@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * plan: makes several attempts at a plan and keeps the best one, if it is worth
- * carrying out.
+ * plan: makes several attempts at a plan, and keeps the best attempt that
+ * improves the layout enough.
  */
 #include "config.h"
 #include <e4layout/context.h>
@@ -224,7 +224,7 @@ struct round {
 	struct e4l_work best;		/* the best attempt */
 	uint64_t score;			/* score of @best */
 	bool any;			/* @best is valid */
-	bool whole;	/* an attempt with E4L_WHOLE_SHARE was acceptable */
+	bool whole; /* an attempt to join all fragmented runs was acceptable */
 };
 
 /*
@@ -309,7 +309,8 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 /*
  * Makes attempts without regions and attempts with regions, until an attempt is
  * acceptable.  If free space is good, or if there is a copy budget, attempts
- * without regions come first, because they use the budget for files.
+ * without regions come first, because such attempts use the budget only for
+ * files.
  */
 static errcode_t try_all(struct round *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * plan: chooses the target layout of a filesystem, and schedules the moves that
- * lead to the target layout.  No I/O.  doc/architecture.md explains the
- * algorithm.
+ * lead to the target layout.  The planner does no I/O.  doc/architecture.md
+ * explains the algorithm.
  *
  * - An item is a logical run of a file, or a tree block that the file still
  *   needs.  The plan makes each item contiguous.
@@ -43,8 +43,8 @@
 struct e4l_plan_options {
 	struct e4l_geometry geo;
 	/*
-	 * maximum blocks of an unwritten run that may be zeroed; 0 forbids
-	 * zeroing
+	 * maximum length of an unwritten run that may be zeroed, in blocks; 0
+	 * forbids zeroing
 	 */
 	uint32_t zeroout_max_blocks;
 	/* maximum number of blocks to zero in all files, or E4L_NO_LIMIT */
@@ -59,15 +59,15 @@ struct e4l_plan_options {
 	 * A step may copy more blocks, for example to keep a fragment whole.
 	 */
 	uint64_t part_blocks;
-	uint64_t large_blocks;	/* minimum blocks of a large free extent */
+	uint64_t large_blocks;	/* minimum length of a large free extent */
 	bool free_space;		/* consolidate free space */
-	/* maximum blocks of a region, or 0 for no limit */
+	/* maximum length of a region in blocks, or 0 for no limit */
 	uint64_t region_blocks;
-	/* maximum memory of the planner, or 0 for no limit */
+	/* maximum memory of the planner in bytes, or 0 for no limit */
 	uint64_t mem_bytes;
 	/*
 	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents has
-	 * fragments of the file, without the unwritten state.  If may_move is
+	 * fragments of the file, but not their unwritten state.  If may_move is
 	 * NULL, every file may be moved away.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,

@@ -8,14 +8,16 @@
 #include "work.h"
 
 /*
- * If a batch moves less than 1/STUCK_SHARE of the remaining clusters,
- * run_batch() calls e4l_unlock(), which evacuates up to 1/UNLOCK_SHARE of the
- * remaining clusters.
+ * If a batch moves less than 1/STUCK_SHARE of the clusters that remain to be
+ * moved, run_batch() calls e4l_unlock().  e4l_unlock() evacuates up to
+ * 1/UNLOCK_SHARE as many clusters as remain to be moved.
  */
 #define STUCK_SHARE	100
 #define UNLOCK_SHARE	32
 #define MOST_BATCHES	5000
-/* end after this number of consecutive batches that fill no slot */
+/*
+ * the schedule ends after this number of consecutive batches that fill no slot
+ */
 #define IDLE_BATCHES	8
 
 /* --------------------------------------------------------------------- order */
@@ -192,7 +194,7 @@ static errcode_t match_up(struct e4l_work *w, struct match *m)
 
 /*
  * Moves waiting items to the free slots among the slots @k to @end - 1, which
- * all have one length.
+ * have equal lengths.
  */
 static errcode_t fill_length(struct e4l_work *w, uint32_t k, uint32_t end,
 			     struct match *m)
@@ -302,9 +304,9 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 /* ------------------------------------------------------------------- batches */
 
 /*
- * Finishes each unfragmented file that may be zeroed or packed.  If @all is
- * set, also finishes the fragmented files that may be zeroed or packed.  For
- * all other files, frees only the surplus tree blocks.
+ * Adds the move that zeroes and packs a file, for each unfragmented file that
+ * may be zeroed or packed.  If @all is set, adds this move also for fragmented
+ * files.  For all other files, frees only the surplus tree blocks.
  */
 static errcode_t finish(struct e4l_work *w, bool all)
 {

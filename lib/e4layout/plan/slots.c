@@ -177,7 +177,10 @@ struct around {
 	uint32_t n, len;	/* number of segments; clusters per segment */
 	/* first segment of the region, first segment after the region */
 	uint32_t below, above;
-	/* 1: clear segments before the region first; 0: after; -1: undecided */
+	/*
+	 * first side to clear: 1 before the region, 0 after the region; -1 if
+	 * undecided
+	 */
 	int down;
 	struct e4l_span region;
 	/*

@@ -22,7 +22,7 @@
 /*
  * Whether item @i may be moved away.  For a file with E4L_PLAN_ASK, calls the
  * callback may_move() once, with the first fragment of the file.  Clears
- * E4L_PLAN_ASK if the answer is true, and E4L_PLAN_AWAY if it is false.
+ * E4L_PLAN_ASK if the answer is true, and E4L_PLAN_AWAY if the answer is false.
  */
 static bool may_move(struct e4l_work *w, uint32_t i)
 {

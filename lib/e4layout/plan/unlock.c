@@ -8,7 +8,8 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define TREE	0x80000000u	/* flag in @what of struct place */
+/* marks a spare tree block in @what of struct place */
+#define TREE	0x80000000u
 
 /*
  * A fragment or a spare tree block that begins at cluster @start and is in a

@@ -280,9 +280,10 @@ static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 }
 
 /*
- * Returns the fragment after the part that begins with fragment @f.  A part of
- * several fragments has at most @limit clusters.  Sets *@len to the number of
- * clusters of the part, and *@n to the number of fragments.
+ * Finds the part of a logical run that begins with fragment @f, and returns the
+ * fragment after the part.  A part of several fragments has at most @limit
+ * clusters.  Sets *@len to the number of clusters of the part, and *@n to the
+ * number of fragments.
  */
 static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit,
 			    uint64_t *len, uint32_t *n)

@@ -49,16 +49,17 @@ struct e4l_attempt {
 /*
  * A slot: a target extent of @len clusters.  If the slot is reserved for one
  * item, @owner is the item, and fragments of the item can already be in the
- * slot.  Otherwise, @owner is E4L_NONE.
+ * slot.  If the slot is not reserved, @owner is E4L_NONE.
  */
 struct e4l_slot {
 	uint32_t start, len, owner;
 };
 
 /*
- * Statistics of a layout, with lengths in clusters.  @excess: see
- * e4l_work_excess(); @large: total length of the large free extents; @largest:
- * length of the largest free extent; @extents: number of free extents.
+ * Statistics of a layout, with lengths in clusters.  @excess is the result of
+ * e4l_work_excess().  @free is the length of all free extents, @large the
+ * length of all large free extents, and @largest the length of the largest free
+ * extent.  @extents is the number of free extents.
  */
 struct e4l_look {
 	uint64_t excess, free, large, largest, extents;
@@ -86,7 +87,8 @@ struct e4l_work {
 	uint32_t *of;			/* per logical run: its item, or E4L_NONE */
 	uint32_t *broken_items;		/* per file: number of fragmented items */
 	uint8_t *finished;		/* per file: enum e4l_file_state */
-	uint8_t *moved;		/* per file: moved since it was last packed */
+	/* per file: the file was moved after its last packing */
+	uint8_t *moved;
 	uint32_t *by_place;	/* fragments, sorted by their initial @start */
 	uint32_t n_by_place;
 	/* @used has one bit per cluster, @unwritten has one bit per block */
