@@ -124,10 +124,7 @@ static void count_splits(const struct e4l_candidates *c,
 	}
 }
 
-/*
- * Returns the reason to report for fragments of a file that has no
- * E4L_MAY_MOVE.
- */
+/* Returns the reason to report for a fragmented file without E4L_MAY_MOVE. */
 static enum e4l_skip why_not_moved(const struct e4l_candidates *c)
 {
 	return e4l_run_has(c->run, E4L_REPACK_NO_MOVE) ? E4L_SKIP_NO_MOVE :
@@ -204,8 +201,8 @@ static void add_to_layout(struct e4l_candidates *c, const struct e4l_piece *p)
 }
 
 /*
- * Whether the file may be a swap file.  If so, the content of the file must be
- * read before the permitted changes are known.
+ * Whether the file may be a swap file.  The content of such a file must be read
+ * before the permitted changes are known.
  */
 static bool could_be_swap(const struct e4l_candidates *c,
 			  const struct e4l_piece *p)

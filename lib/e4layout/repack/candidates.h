@@ -57,9 +57,7 @@ struct e4l_candidates {
 	bool too_large;	/* the inode's extents exceed the memory limit */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	/*
-	 * the content of the inode was read; @why is set if it is a swap file
-	 */
+	/* the content of the inode was read; @why is set for a swap file */
 	bool asked;
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;

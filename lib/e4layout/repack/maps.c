@@ -37,7 +37,7 @@ bool e4l_maps_is_changing(const struct e4l_maps *m)
 
 /*
  * Whether @err may result from concurrent changes of a mounted filesystem and
- * must be ignored.  If so, clears the detail of the error.
+ * must be ignored.  If @err must be ignored, clears the detail of the error.
  */
 static bool has_changed(struct e4l_maps *m, errcode_t err)
 {
