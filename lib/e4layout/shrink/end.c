@@ -130,10 +130,7 @@ static void free_state(struct state *s)
 	ext2fs_free_mem(&s->super);
 }
 
-/*
- * Returns the share of @blocks blocks that equals the share of @part blocks in
- * @of blocks.
- */
+/* Returns @part * @blocks / @of, without an overflow. */
 static blk64_t in_proportion(blk64_t part, blk64_t of, blk64_t blocks)
 {
 	return (blk64_t)((long double)part * blocks / of);

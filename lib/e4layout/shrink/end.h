@@ -17,12 +17,12 @@ errcode_t e4l_shrink_probe(struct e4l *e, io_channel external,
 			   const struct e4l_size *size);
 
 /*
- * Moves metadata across the new end, each in a transaction.  Bitmaps and inode
- * tables of kept groups, and the double indirect block of the resize inode,
- * move to free blocks below the end.  Bitmaps and inode tables of removed
- * groups move to free blocks above the end, if there are enough.  Then updates
- * the backups of the group descriptors, and computes *@size again.  May be
- * called again.  Errors: ENOSPC (no free extent below the end has the
+ * Moves metadata across the new end, with a transaction for each move.  Bitmaps
+ * and inode tables of kept groups, and the double indirect block of the resize
+ * inode, move to free blocks below the end.  Bitmaps and inode tables of
+ * removed groups move to free blocks above the end, if there are enough.  Then
+ * updates the backups of the group descriptors, and computes *@size again.  May
+ * be called again.  Errors: ENOSPC (no free extent below the end has the
  * size->move_longest blocks that the longest inode table or bitmap needs), and
  * errors of the journal.
  */

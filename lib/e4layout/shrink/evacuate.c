@@ -282,7 +282,7 @@ static errcode_t end_inode(struct e4l_evac *ev, const struct e4l_piece *p)
 	clusters = count_clusters(ev, &todo);
 	if (!todo)
 		return 0;
-	/* e4l_shrink_move_log() must have moved the journal */
+	/* only e4l_shrink_move_log() can move the journal */
 	if (p->ino == ev->e->fs->super->s_journal_inum)
 		return pin(ev, p->ino);
 	if (ev->what->may_move &&

@@ -14,7 +14,8 @@ struct e4l_evacuation {
 	/*
 	 * The @n_empty ranges to evacuate.  The ranges consist of whole
 	 * clusters, are sorted by position, and are not adjacent to each
-	 * other.  Their content moves to free blocks outside the ranges.
+	 * other.  The content of the ranges moves to free blocks outside the
+	 * ranges.
 	 */
 	const struct e4l_block_run *empty;
 	size_t n_empty;

@@ -21,12 +21,12 @@ struct mover {
 	struct e4l_evac *ev;
 	struct e4l_evac_job *job;
 	struct e4l_fragments new;
-	/* maximum clusters to move in a step; clusters that have a new place */
-	uint64_t limit, moving;
 	/*
-	 * the clusters after the last cluster that has a new place: the logical
-	 * cluster in the file, and the new cluster on the disk
+	 * maximum number of clusters to move in a step, and number of clusters
+	 * placed in the current step
 	 */
+	uint64_t limit, moving;
+	/* logical and physical cluster after the last placed cluster */
 	uint64_t next_lc, next;
 	bool whole;			/* move all clusters, to defragment */
 	struct e4l_run *took;	/* clusters taken for the current step */
@@ -392,7 +392,10 @@ static errcode_t write_orphan_file(struct mover *m, const struct e4l_step *step)
 	return err;
 }
 
-/* Finishes a step for a special file, in a transaction of its own. */
+/*
+ * Finishes a step for a special file (quota file or orphan file), in a
+ * transaction of its own.
+ */
 static errcode_t finish_special(struct mover *m, const struct e4l_step *step)
 {
 	errcode_t err = is_orphan_file(m) ? write_orphan_file(m, step) : 0;
@@ -455,7 +458,9 @@ errcode_t e4l_evac_file(struct e4l_evac *ev, struct e4l_evac_job *job)
 	errcode_t err = 0;
 	bool fits = false;
 
-	/* the changes of a special file get transactions of their own */
+	/*
+	 * changes of a quota file or orphan file get transactions of their own
+	 */
 	if (job->special)
 		err = e4l_evac_settle(ev);
 	m.whole = is_better_whole(&m);

@@ -35,7 +35,7 @@ struct e4l_evac {
 	struct e4l_evacuated *result;
 	struct e4l_geometry geo;
 	struct e4l_run *empty;	/* the ranges @what->empty, in clusters */
-	struct e4l_space *space;	/* in clusters */
+	struct e4l_space *space;	/* free clusters outside the ranges */
 	/*
 	 * clusters that the running transaction frees; they keep their content
 	 * until the commit
@@ -79,7 +79,7 @@ bool e4l_evac_part(const struct e4l_evac *ev, uint64_t start, uint64_t len,
  */
 errcode_t e4l_evac_take(struct e4l_evac *ev, uint64_t want,
 			struct e4l_run *got);
-/* Reverts e4l_evac_take(). */
+/* Makes clusters that e4l_evac_take() has taken free again. */
 errcode_t e4l_evac_untake(struct e4l_evac *ev, const struct e4l_run *got);
 
 /*
@@ -89,7 +89,10 @@ errcode_t e4l_evac_untake(struct e4l_evac *ev, const struct e4l_run *got);
  */
 errcode_t e4l_evac_give(struct e4l_evac *ev, const struct e4l_block_run *run);
 
-/* Commits the running transaction. */
+/*
+ * Commits the running transaction.  Then, the clusters that the transaction has
+ * freed can be taken.
+ */
 errcode_t e4l_evac_settle(struct e4l_evac *ev);
 
 /*

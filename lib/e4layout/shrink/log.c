@@ -40,7 +40,7 @@
 #define COPY_BYTES	(1u << 20)
 #define MAX_LEN		32767u	/* maximum blocks of an unwritten extent */
 #define UNWRITTEN	32768u	/* added to the length of an unwritten extent */
-/* extents that fit into a tree block of any block size */
+/* number of extents that fit into a tree block, even of 1 KiB */
 #define MAX_RUNS	80
 
 /* Runs of blocks, in logical order. */
@@ -58,7 +58,7 @@ struct log {
 	ext2_ino_t ino;
 	uint8_t *inode;		/* in host byte order */
 	struct runs now;	/* current blocks of the log */
-	struct runs tree; /* blocks of the extent tree, and behind the log */
+	struct runs tree; /* tree blocks, and blocks behind the log */
 	struct runs behind;	/* only the blocks behind the log */
 	struct runs wanted;	/* blocks of the log after the move */
 	struct runs new, old;	/* blocks that the log gets and loses */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * own: sets of the clusters that have own blocks, which is metadata that
- * belongs to no inode.
- */
+/* own: sets of clusters with own blocks (metadata that belongs to no inode). */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "own.h"
