@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The block map: the use of each block of a filesystem, reduced to a bounded
+ * block_map: counts how the blocks of a filesystem are used, in a limited
  * number of cells.
  *
  * The cells cover the filesystem in disk order without gaps.  If there are more

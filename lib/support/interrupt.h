@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SIGINT and SIGTERM end the work at its next safe point. */
+/*
+ * interrupt: after SIGINT or SIGTERM, ends the work of a tool at the next safe
+ * point.
+ */
 #ifndef SUPPORT_INTERRUPT_H
 #define SUPPORT_INTERRUPT_H
 

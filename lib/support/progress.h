@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A progress bar on stderr, with rate and remaining time. */
+/* progress: shows a progress bar on stderr, with rate and remaining time. */
 #ifndef SUPPORT_PROGRESS_H
 #define SUPPORT_PROGRESS_H
 

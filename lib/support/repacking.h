@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Progress, signals and time limits of a tool while e4l_repack() works. */
+/*
+ * repacking: handles progress, signals and time limits while a tool runs
+ * e4l_repack().
+ */
 #ifndef SUPPORT_REPACKING_H
 #define SUPPORT_REPACKING_H
 
@@ -29,14 +32,14 @@ struct repacking {
 double repacking_seconds(const struct repacking *r);
 
 /*
- * For e4l_repack_callbacks.stop: returns whether a signal has arrived or the
- * time limit is reached.
+ * Implements e4l_repack_callbacks.stop: returns whether a signal has arrived or
+ * the time limit is reached.
  */
 bool repacking_stop(const struct repacking *r);
 
 /*
- * For e4l_repack_callbacks.enough: returns whether half of the time limit has
- * passed.
+ * Implements e4l_repack_callbacks.enough: returns whether half of the time
+ * limit has passed.
  */
 bool repacking_enough(const struct repacking *r);
 
@@ -47,10 +50,10 @@ bool repacking_enough(const struct repacking *r);
 void repacking_writes(struct repacking *r);
 
 /*
- * For e4l_repack_callbacks.progress.  If a signal has arrived or the time limit
- * is reached, interrupts a scan.  A complete scan is not interrupted, because
- * the interrupt would end the writing that follows.  While e4l_repack() writes,
- * only e4l_repack_callbacks.stop ends its work.
+ * Implements e4l_repack_callbacks.progress.  If a signal has arrived or the
+ * time limit is reached, interrupts a scan.  A complete scan is not
+ * interrupted, because the interrupt would end the writing that follows.  While
+ * e4l_repack() writes, only e4l_repack_callbacks.stop ends its work.
  */
 void repacking_progress(struct repacking *r, bool writing, uint64_t done,
 			uint64_t total);

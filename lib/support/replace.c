@@ -154,8 +154,8 @@ static bool replace(const char *path, const struct content *content)
 		return false;
 	}
 	/*
-	 * Open the directory before the file is replaced, because this can
-	 * fail.
+	 * Open the directory before the file is replaced, because opening the
+	 * directory can fail.
 	 */
 	dir = open_directory(path);
 	done = dir < 0 ? say_failed(path, errno) :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages on stderr, after the name of the tool. */
+/* say: prints messages on stderr, after the name of the tool. */
 #ifndef SUPPORT_SAY_H
 #define SUPPORT_SAY_H
 
@@ -17,9 +17,10 @@ enum {
 /*
  * Call this function first.  If standard input, output or error is closed,
  * opens its descriptor with O_PATH, so that no file opened later gets the
- * descriptor.  Otherwise, a report could be written into the filesystem.  Reads
- * and writes through the O_PATH descriptor still fail with EBADF.  If this
- * function returns false, do not open any file.
+ * descriptor.  If a file got the descriptor of standard output, a report could
+ * be written into the filesystem.  Reads and writes through the O_PATH
+ * descriptor still fail with EBADF.  If this function returns false, do not
+ * open any file.
  */
 bool say_start(void);
 

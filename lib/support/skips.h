@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The skipped files, directories and inodes of a repack, as text and JSON. */
+/*
+ * skips: prints the files, directories and inodes that a repack has skipped, as
+ * text and JSON.
+ */
 #ifndef SUPPORT_SKIPS_H
 #define SUPPORT_SKIPS_H
 

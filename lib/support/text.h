@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names and tables in text reports, and names in JSON. */
+/* text: prints names and tables in text reports, and escapes names for JSON. */
 #ifndef SUPPORT_TEXT_H
 #define SUPPORT_TEXT_H
 

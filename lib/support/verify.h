@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks before and after changes, for tools that write to a filesystem. */
+/*
+ * verify: checks a filesystem before and after a tool writes to the filesystem.
+ */
 #ifndef SUPPORT_VERIFY_H
 #define SUPPORT_VERIFY_H
 
