@@ -2,10 +2,10 @@
 /*
  * age DIR [SCALE]: ages the filesystem that is mounted at DIR, until about 81 %
  * of the filesystem is in use.  The filesystem must have 8 GiB at SCALE 100.
- * The program writes small files and deletes 40 % of them.  Then it appends to
- * many files alternately, writes half of the blocks of preallocated files, and
- * fills free space with large files.  The sequence of operations depends only
- * on SCALE.
+ * The program writes small files and deletes 40 % of them.  Then the program
+ * appends to many files alternately, writes half of the blocks of preallocated
+ * files, and fills free space with large files.  The sequence of operations
+ * depends only on SCALE.
  */
 #define _GNU_SOURCE
 #include <err.h>

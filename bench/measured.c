@@ -3,9 +3,9 @@
  * measured FD COMMAND...: runs the command, and writes its resource usage to
  * the file descriptor: elapsed and processor time in seconds, peak memory
  * (KiB), read calls, bytes that these calls read, and bytes from the disk.
- * Exits like the command.  The Python benchmarks use this program because it is
- * small: the peak memory of a command includes the memory of the process that
- * forked.
+ * Exits with the status of the command.  The Python benchmarks use this program
+ * because it is small: the peak memory of a command includes the memory of the
+ * process that forked.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * one_head IMAGE DIR: presents IMAGE as the read-only file DIR/disk with the
- * timing of a disk with one head.  A request takes the time of a seek and the
- * rotational delay, or the transfer time of the skipped bytes if that is less,
- * and the transfer time of the requested bytes.  The queue has up to 32
- * requests.  The next request is the request with the lowest offset after the
- * head; if no offset is after the head, the request with the lowest offset.
+ * one_head IMAGE DIR: presents IMAGE as the file DIR/disk, with the timing of a
+ * disk with one head.  Writes to the file fail.  A request takes the time of a
+ * seek and the rotational delay, or the transfer time of the skipped bytes if
+ * that is less, and the transfer time of the requested bytes.  The queue has up
+ * to 32 requests.  The next request is the request with the lowest offset after
+ * the head; if no offset is after the head, the request with the lowest offset.
  *
- * Attach the file with losetup -r --direct-io=on, so that the kernel caches
+ * Attach the file with losetup --direct-io=on, so that the kernel caches
  * nothing.  When DIR is unmounted, the program ends, and prints the number of
  * requests and the busy time of the simulated disk.  Other programs do not
  * affect these results.  For comparison, also prints the results of reading
@@ -78,7 +78,10 @@ static struct fuse_attr attributes(const struct disk *d, uint64_t node)
 
 	if (node != DISK_NODE)
 		return a;
-	/* writable, because e4repack -n opens devices for writing */
+	/*
+	 * the mode permits writes, because e4repack -n opens devices for
+	 * writing
+	 */
 	a.mode = S_IFREG | 0644;
 	a.size = d->st.st_size;
 	a.blocks = a.size / 512;
