@@ -13,11 +13,12 @@ enum e4l_severity {
 	E4L_SEVERITY_ERROR,	/* e2fsck -fn exits with status 4 */
 	/* e2fsck -fn does not detect the problem, or exits with status 0 */
 	E4L_SEVERITY_WARNING,
-	E4L_SEVERITY_LAYOUT,	/* sound, but could be laid out better */
+	/* the metadata is valid, but the layout could be better */
+	E4L_SEVERITY_LAYOUT,
 	E4L_SEVERITIES
 };
 
-/* The program or the change that fixes a finding. */
+/* What fixes a finding: a program, or a change of the filesystem. */
 enum e4l_fix {
 	E4L_FIX_NOTHING,	/* no known fix */
 	E4L_FIX_FSCK,		/* e2fsck -fy */
@@ -43,7 +44,7 @@ enum e4l_fix {
 /* One finding. */
 struct e4l_finding {
 	/*
-	 * static text such as "inode-mode", which does not change between
+	 * static text such as "inode-mode"; a code keeps its meaning in later
 	 * versions
 	 */
 	const char *code;
@@ -65,8 +66,9 @@ struct e4l_finding {
 #define E4L_CHECK_NO_LAYOUT	0x1	/* report no layout problems */
 #define E4L_CHECK_LAYOUT_ONLY	0x2	/* report layout problems only */
 /*
- * The filesystem is mounted: do not report a journal in use, orphaned inodes,
- * or active multiple mount protection.
+ * The filesystem is mounted: do not report conditions that are normal for a
+ * mounted filesystem, which are a journal in use, orphaned inodes, and active
+ * multiple mount protection.
  */
 #define E4L_CHECK_MOUNTED	0x4
 
@@ -74,8 +76,8 @@ struct e4l_check_options {
 	unsigned int flags;	/* E4L_CHECK_* */
 	/*
 	 * The largest number of findings passed to finding().  Findings are
-	 * sorted by severity, inode, group and block; the least severe findings
-	 * are omitted.
+	 * sorted by severity, inode, group and block.  If there are more
+	 * findings, the least severe findings are not passed.
 	 */
 	size_t max_findings;
 	/*
@@ -97,7 +99,7 @@ struct e4l_check_options {
 
 struct e4l_check_result {
 	/*
-	 * number of findings of each severity; max_findings does not limit it
+	 * numbers of all findings, including the findings beyond max_findings
 	 */
 	uint64_t errors, warnings, layout;
 	uint64_t reserved[3];

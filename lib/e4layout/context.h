@@ -18,7 +18,10 @@ extern "C" {
 #define E4L_VERSION_MAJOR	0
 #define E4L_VERSION_MINOR	1
 #define E4L_VERSION_PATCH	0
-/* Versions compare as numbers: E4L_VERSION >= E4L_VERSION_CODE(1, 2, 0). */
+/*
+ * Converts a version to a number, so that versions can be compared, for example
+ * E4L_VERSION >= E4L_VERSION_CODE(1, 2, 0).
+ */
 #define E4L_VERSION_CODE(major, minor, patch) \
 	((major) << 16 | (minor) << 8 | (patch))
 #define E4L_VERSION \
@@ -32,7 +35,7 @@ extern "C" {
  */
 unsigned int e4l_version(const char **text);
 
-/* Opaque: the context of an open filesystem. */
+/* The context of an open filesystem.  The members are private. */
 struct e4l;
 
 /* The last failed operation on a context, and the location of the failure. */
@@ -63,8 +66,8 @@ struct e4l_detail {
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 
 /*
- * Frees a context of e4l_new(), without closing its filesystem.  NULL is
- * allowed.
+ * Frees a context that e4l_new() has created.  Does not close the filesystem.
+ * @e may be NULL.
  */
 void e4l_free(struct e4l *e);
 
@@ -100,7 +103,7 @@ errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
  * any thread and any signal handler.
  */
 void e4l_interrupt(struct e4l *e);
-/* Ends the effect of e4l_interrupt(). */
+/* Ends the effect of e4l_interrupt(), so that functions on @e can run again. */
 void e4l_clear_interrupt(struct e4l *e);
 
 #ifdef __cplusplus

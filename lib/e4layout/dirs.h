@@ -26,17 +26,18 @@ struct e4l_dir_locality {
 	bool spread;
 };
 
-/* Opaque: a path for each inode of a set. */
+/* A path for each inode of a set of inodes.  The members are private. */
 struct e4l_names;
 
 /*
  * Finds a path for each of the @n inodes @wanted, or, if @wanted is NULL, for
  * all inodes in use.  If an inode has several names, the path uses the
  * directory with the smallest inode number.  If this directory has several
- * names for the inode, the path uses the first name in byte order.  Memory: 16
- * bytes and the name for each inode and its parents, and 512 KiB.  The caller
- * must free *@ret with e4l_names_free() before closing @e.  Errors, with *@ret
- * NULL: E4L_ET_INTERRUPTED, ENOMEM.  Damaged directories are skipped.
+ * names for the inode, the path uses the first name in byte order.  The paths
+ * need 512 KiB of memory, and 16 bytes and the name for each inode and each
+ * parent directory.  The caller must free *@ret with e4l_names_free() before
+ * closing @e.  Errors: E4L_ET_INTERRUPTED, ENOMEM.  After an error, *@ret is
+ * NULL.  Damaged directories are skipped.
  */
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret);
@@ -50,17 +51,18 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 
-/* Frees @names.  NULL is allowed. */
+/* Frees @names, which may be NULL. */
 void e4l_names_free(struct e4l_names *names);
 
 /*
- * Makes an inode bitmap of the files @paths (@n_paths paths) and of all files
- * below them.  Paths begin at the root of the filesystem, with or without '/';
- * symbolic links are not followed.  The caller frees *@ret with
- * ext2fs_free_inode_bitmap().  Memory: up to four bits for each inode of the
- * filesystem.  Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or the error of a
- * damaged directory on a path, with the index of the path in *@bad (may be
- * NULL); E4L_ET_INTERRUPTED, ENOMEM.
+ * Creates an inode bitmap of the files at the @n_paths paths @paths.  If a file
+ * is a directory, the bitmap includes all files below the directory.  Paths
+ * begin at the root of the filesystem, with or without '/'; symbolic links are
+ * not followed.  The caller frees *@ret with ext2fs_free_inode_bitmap().  The
+ * call needs up to four bits of memory for each inode of the filesystem.
+ * Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or the error of a damaged directory;
+ * *@bad is then the index of the path in @paths.  @bad may be NULL.  Other
+ * errors: E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
 		      size_t *bad, ext2fs_inode_bitmap *ret);

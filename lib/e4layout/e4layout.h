@@ -5,14 +5,16 @@
  * e4layout.h includes the headers of all topics.
  *
  * Conventions
- *  - Block numbers and counts are in filesystem blocks, 0-based from the start
- *    of the device, unless a name says otherwise (_bytes, _clusters).
- *  - Inode numbers are 1-based, groups and logical blocks of a file 0-based.
+ *  - Lengths and counts of blocks are in filesystem blocks, except members with
+ *    names that end in _bytes or _clusters.  Block numbers begin with 0 at the
+ *    start of the filesystem.
+ *  - Inode numbers begin with 1.  Group numbers and the logical blocks of a
+ *    file begin with 0.
  *  - The library never prints and never exits.  Functions that can fail return
- *    an errcode_t (0 is success); e4l_detail() returns where the failure
- *    happened.
- *  - Functions do not change the caller's ext2_filsys, unless their comments
- *    say so.
+ *    an errcode_t; 0 is success.  e4l_detail() returns the inode, block or
+ *    group of the failure.
+ *  - A function changes the caller's ext2_filsys only if the comment of the
+ *    function documents the change.
  *  - e4l_open() opens a filesystem safely.  Functions that change an existing,
  *    unmounted filesystem check the filesystem for errors first.
  *  - Structs of options and results end in reserved members, so that the

@@ -39,7 +39,8 @@ struct e4l_block_run {
 struct e4l_tree_block {
 	blk64_t pblk;
 	uint32_t lblk;		/* first logical block that the block maps */
-	uint32_t level;		/* 0: maps data; n: maps blocks of level n-1 */
+	/* 0: the block maps data; n: the block maps tree blocks of level n-1 */
+	uint32_t level;
 };
 
 #ifdef __cplusplus

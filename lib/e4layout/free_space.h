@@ -23,7 +23,7 @@ errcode_t e4l_free_space(struct e4l *e,
 			 errcode_t (*damage)(const struct e4l_damage *, void *),
 			 void *priv);
 
-/* The size in bytes from which a free extent counts as large. */
+/* A free extent of at least this size in bytes counts as large. */
 #define E4L_LARGE_FREE_BYTES (1u << 20)
 
 #define E4L_FREE_BUCKETS 48

@@ -27,7 +27,10 @@ static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 	       ino != sb->s_prj_quota_inum && ino != sb->s_orphan_file_inum;
 }
 
-/* A file, as passed to e4l_model_options.file().  Valid during the call. */
+/*
+ * A file, as passed to e4l_model_options.file().  Pointers are valid only
+ * during the call.
+ */
 struct e4l_file {
 	ext2_ino_t ino;
 	/* s_inode_size bytes in host byte order */
@@ -36,11 +39,14 @@ struct e4l_file {
 	unsigned int depth;
 	bool damaged;
 	struct e4l_file_score score;
-	/* full path; NULL without E4L_MODEL_FILE_PATHS */
+	/* full path; NULL if E4L_MODEL_FILE_PATHS is not set */
 	const char *path;
 };
 
-/* The order of the worst files; equal files are ordered by inode number. */
+/*
+ * The value by which the worst files are sorted.  Files with equal values are
+ * sorted by inode number.
+ */
 enum e4l_sort {
 	E4L_SORT_EXCESS,	/* extents - ideal_extents */
 	E4L_SORT_EXTENTS,
@@ -59,16 +65,16 @@ enum e4l_sort {
 struct e4l_model_options {
 	unsigned int flags;
 	/*
-	 * An inode bitmap, such as from e4l_subtree(), of the files and
-	 * directories to report.  Free space is not restricted.  Borrowed.
-	 * NULL: report all files.
+	 * Inode bitmap of the files and directories to report, for example from
+	 * e4l_subtree(); NULL: report all files.  The bitmap is borrowed.
+	 * @only has no effect on the report of free space.
 	 */
 	ext2fs_inode_bitmap only;
 	size_t top;		/* number of worst files to report */
 	enum e4l_sort sort;
 	/*
-	 * Files with fewer than min_extents extents are counted in the totals,
-	 * but are neither reported as worst files nor passed to file().
+	 * Files with fewer than min_extents extents count in the totals.  Such
+	 * files are neither reported as worst files nor passed to file().
 	 */
 	uint64_t min_extents;
 	size_t max_damaged;	/* largest number of damage reports */
@@ -111,7 +117,10 @@ struct e4l_group_row {
 	/* number of used inodes according to the group descriptor */
 	uint32_t inodes_used;
 	uint32_t unused_inodes_read_by_fsck;
-	/* from files to ideal_extents: sums over the inodes of the group */
+	/*
+	 * The members from files to ideal_extents are sums over the inodes of
+	 * the group.
+	 */
 	uint64_t files, directories;
 	uint64_t fragmented, extents, fragments, ideal_extents;
 	uint64_t reserved[2];
@@ -148,8 +157,8 @@ struct e4l_model {
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
 		/*
-		 * Unused inodes that e2fsck has to scan, because
-		 * bg_itable_unused does not include them; sum of all groups.
+		 * Number of unused inodes in all groups that e2fsck has to
+		 * scan, because bg_itable_unused does not count the inodes.
 		 */
 		uint64_t unused_inodes_read_by_fsck;
 	} directories;
@@ -160,15 +169,23 @@ struct e4l_model {
 	 * names.
 	 */
 	struct {
-		/* filefrag, for regular files and directories */
+		/*
+		 * sums over regular files and directories, as filefrag counts
+		 */
 		uint64_t filefrag_extents;
-		uint64_t filefrag_fragmented; /* files with several fragments */
-		/* e4defrag -c, for regular files that are not empty */
+		/* number of files with several fragments */
+		uint64_t filefrag_fragmented;
+		/*
+		 * sum over regular files that are not empty, as e4defrag -c
+		 * counts
+		 */
 		uint64_t e4defrag_extents;
-		/* e2fsck -v, for all files */
+		/*
+		 * numbers of all files and of directories, as e2fsck -v prints
+		 */
 		uint64_t e2fsck_files, e2fsck_directories;
 	} peers;
-	struct e4l_worst_file *worst;	/* sorted, the worst first */
+	struct e4l_worst_file *worst;	/* sorted, worst file first */
 	size_t n_worst;
 	struct e4l_damage *damaged; /* the first max_damaged damage reports */
 	size_t n_damaged;
@@ -188,10 +205,10 @@ struct e4l_model {
 /*
  * Reads the whole filesystem and fills *@model.  @options may be NULL.  The
  * caller frees the content of *@model with e4l_model_free(), even after an
- * error.  Memory: 8 MiB, a constant amount for each thread, and the requested
- * reports.  Damage is counted in model->damaged_count and does not end the
- * scan.  Errors: the error of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED,
- * ENOMEM.
+ * error.  The scan needs 8 MiB of memory, a constant amount for each thread,
+ * and memory for the requested reports.  Damage is counted in
+ * model->damaged_count and does not end the scan.  Errors: the error of a
+ * callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_model_build(struct e4l *e,
 			  const struct e4l_model_options *options,

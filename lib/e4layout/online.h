@@ -11,8 +11,8 @@ extern "C" {
 
 /*
  * Improves the layout of a mounted filesystem through the kernel.  @e has the
- * filesystem open for reading, and @mount_point is where the root of the
- * filesystem is mounted for writing.
+ * filesystem open for reading.  @mount_point is a directory on which the root
+ * of the filesystem is mounted for writing.
  *
  * @what: E4L_REPACK_FILES, E4L_REPACK_TREES and E4L_REPACK_FREE have an effect.
  * E4L_REPACK_DRY_RUN, E4L_REPACK_DISCARD, E4L_REPACK_INODES and the channel of
@@ -23,9 +23,9 @@ extern "C" {
  *
  * @pace limits the speed.  @pace gets the number of bytes that were just copied
  * or zeroed, and the priv of @callbacks, and may sleep for a short time.  If
- * @pace returns true, @pace is called again with 0 bytes.  Between the calls,
- * the run releases reserved free space that other programs need.  If @pace is
- * NULL, the speed is not limited.
+ * @pace returns true, @pace is called again with 0 bytes.  Between the calls of
+ * @pace, the run releases reserved free space that other programs need.  If
+ * @pace is NULL, the speed is not limited.
  *
  * The run makes one plan, as e4l_repack() does, from a scan of the device.  A
  * donor file, which has no name, reserves the free space that the plan uses.
@@ -36,22 +36,22 @@ extern "C" {
  * reserved space.
  *
  * Before a file is moved, the run opens the file, compares its inode with the
- * scanned inode, and reads its extents again.  Files that the kernel does not
- * move, and work that requires e4l_repack(), are reported to skipped() with the
- * reason.  If the filesystem has the fast_commit feature, no file is moved.
- * Linux up to 6.19 does not log an exchange of blocks in fast commits.  After a
- * later fsync(), a power failure could lose data.
+ * scanned inode, and reads its extents again.  skipped() is called, with the
+ * reason, for each file that the kernel cannot move, and for work that requires
+ * e4l_repack().  If the filesystem has the feature fast_commit, no file is
+ * moved, because Linux up to 6.19 does not log an exchange of blocks in fast
+ * commits.  If power failed after a later fsync(), data would be lost.
  *
  * If the kernel has EXT4_IOC_JOIN_EXTENTS, unwritten extents are zeroed within
- * @limits; otherwise, unwritten extents do not change.  Contents, sizes and
- * times of files do not change.  @result->done.transactions stays 0, and
- * @result->after is read from the device after the run.  After a stopped run, a
- * later run continues the work.
+ * @limits.  If the kernel does not have EXT4_IOC_JOIN_EXTENTS, unwritten
+ * extents do not change.  Contents, sizes and times of files do not change.
+ * @result->done.transactions stays 0, and @result->after is read from the
+ * device after the run.  After a stopped run, a later run continues the work.
  *
  * Errors: E4L_ET_BAD_ARGUMENT (@mount_point is not the root directory of the
  * filesystem), EROFS (mounted read-only), E4L_ET_NOT_CLEAN (the superblock
  * records errors), E4L_ET_OPTION, E4L_ET_INTERRUPTED (before any change),
- * ENOMEM, and those of e4l_scan().
+ * ENOMEM, and errors of e4l_scan().
  */
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     const struct e4l_repack_what *what,

@@ -15,15 +15,20 @@ extern "C" {
  * another program changes the filesystem during a call, the filesystem can
  * appear damaged.
  */
-#define E4L_OPEN_ALONE		0x01	/* read; refuse a device in use */
-#define E4L_OPEN_WRITE		0x02	/* change; refuse a device in use */
+#define E4L_OPEN_ALONE		0x01	/* to read; refuse a device in use */
+#define E4L_OPEN_WRITE		0x02	/* to write; refuse a device in use */
 /*
  * E4L_OPEN_UNPROTECTED, E4L_OPEN_UNDO and E4L_OPEN_PLAN require E4L_OPEN_WRITE.
  */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
-/* @manager writes an undo file for e2undo(8) */
+/*
+ * E4L_OPEN_UNDO: the manager of the options writes an undo file for e2undo(8).
+ */
 #define E4L_OPEN_UNDO		0x08
-/* refuse the states that E4L_OPEN_WRITE refuses, but open for reading */
+/*
+ * E4L_OPEN_PLAN: refuse the states that E4L_OPEN_WRITE refuses, but open the
+ * filesystem for reading.
+ */
 #define E4L_OPEN_PLAN		0x10
 
 /* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
@@ -35,10 +40,10 @@ struct e4l_open_options {
 	const char *io_options;		/* for @manager; NULL: no options */
 	/*
 	 * Called with the reason and the remedy before e4l_open() or
-	 * e4l_close() returns an error.  @sentence follows "DEVICE: ", for
-	 * example "mounted on /srv: unmount it first: umount /srv". The
-	 * sentence has no newline and is valid during the call.  say() may be
-	 * NULL.
+	 * e4l_close() returns an error.  @sentence is meant to be printed after
+	 * "DEVICE: ", for example "mounted on /srv: unmount it first: umount
+	 * /srv".  The sentence has no newline and is valid during the call.
+	 * say() may be NULL.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;
@@ -52,9 +57,9 @@ struct e4l_open_options {
  *
  * With E4L_OPEN_ALONE or E4L_OPEN_WRITE, e4l_open() refuses a device that is
  * mounted in a visible mount namespace, attached to a loop device, or locked by
- * another program.  Use through partitions, loop devices and links is detected,
- * too.  e4l_open() locks the device or image until e4l_close().  The locks are
- * those of flock(2) and of qemu.
+ * another program.  e4l_open() also detects use through partitions, loop
+ * devices and links.  e4l_open() locks the device or image until e4l_close().
+ * e4l_open() uses the locks of flock(2) and the locks of qemu.
  *
  * With E4L_OPEN_WRITE, e4l_open() also opens the device exclusively, which
  * fails if the device is used for swap space, RAID or LVM.  With
@@ -86,9 +91,9 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 /*
  * Closes the filesystem and frees @e, even if closing fails.  @e is from
  * e4l_open() or NULL.  The caller must first free all objects that were created
- * with @e.  Changes that libext2fs has not yet written are dropped.  Errors:
- * those of close(2) and ext2fs_mmp_stop().  If multiple mount protection could
- * not be released, say() also gets E4L_ET_MMP_KEPT.
+ * with @e.  Changes that libext2fs has not yet written are dropped.  Errors: as
+ * for close(2) and ext2fs_mmp_stop().  If multiple mount protection could not
+ * be released, say() also gets E4L_ET_MMP_KEPT.
  */
 errcode_t e4l_close(struct e4l *e);
 

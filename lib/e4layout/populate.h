@@ -9,17 +9,18 @@
 extern "C" {
 #endif
 
-/* Opaque: the plan of an image. */
+/* The plan of an image.  The members are private. */
 struct e4l_populate;
 
 /*
- * For e4l_populate_options.window: for each directory, reserve as many inodes
- * as the directory has files.
+ * Value for e4l_populate_options.window: reserve exactly as many inodes for
+ * each directory as the directory has files.
  */
 #define E4L_WINDOW_EXACT UINT32_MAX
 
 struct e4l_populate_options {
-	uint64_t offset_bytes;	/* start of the filesystem on the device */
+	/* start of the filesystem on the device, in bytes */
+	uint64_t offset_bytes;
 	/*
 	 * number of inodes reserved for each directory: 0, a power of two from
 	 * 16 to 4096, or E4L_WINDOW_EXACT
@@ -34,10 +35,10 @@ struct e4l_populate_options {
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd;	/* target file opened with O_DIRECT, or -1 */
+	int direct_fd;	/* the same file, opened with O_DIRECT; -1: none */
 	/*
-	 * Called during the write: @done of @total blocks are written.  Calls
-	 * never overlap.  progress() may be NULL.
+	 * Called during the write, when @done of @total blocks are written.
+	 * Calls never overlap.  progress() may be NULL.
 	 */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
@@ -51,19 +52,25 @@ struct e4l_populate_stats {
 	uint64_t roomy_inodes;
 	uint64_t writes;		/* number of write calls */
 	uint64_t written_blocks;
-	/* files with a time that is replaced by the nearest valid time */
+	/*
+	 * number of files with a time that ext4 cannot store; the image has the
+	 * nearest valid time
+	 */
 	uint64_t far_times;
-	/* files whose times are stored without fractions of a second */
+	/*
+	 * number of files with times that the image stores without fractions of
+	 * a second
+	 */
 	uint64_t cut_times;
 	uint64_t reserved[8];
 };
 
 /*
- * Plans where the files of @t go in @e's filesystem.  The filesystem must be
- * new from mke2fs, open for writing, with its bitmaps loaded.  Nothing is
- * written, but bitmaps and counts in memory change.  After an error, or if
- * e4l_populate_write() is not called, the caller must close the filesystem
- * without flushing (ext2fs_free()).  @e and @t are borrowed until
+ * Plans where the files of @t go in @e's filesystem.  mke2fs must have just
+ * created the filesystem, which must be open for writing, with loaded bitmaps.
+ * Nothing is written, but bitmaps and counts in memory change.  After an error,
+ * or if e4l_populate_write() is not called, the caller must close the
+ * filesystem without flushing (ext2fs_free()).  @e and @t are borrowed until
  * e4l_populate_free(), which the caller must call also after an error.  After
  * e4l_populate_free(), @t can be planned again.
  *
@@ -83,7 +90,7 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
  * Writes contents, directories and inodes to @target.  After
  * e4l_populate_write(), the caller writes bitmaps, descriptors and superblocks
  * with ext2fs_flush(), and calls fsync(2).  Errors: E4L_ET_FILE_SHRANK,
- * E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM, and those of reading and writing.
+ * E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM, and errors of reading and writing.
  * After an error, the device must be formatted again.
  */
 errcode_t e4l_populate_write(struct e4l_populate *p,

@@ -10,20 +10,29 @@
 extern "C" {
 #endif
 
-/* The parts of the layout to improve: at least one of these flags. */
+/*
+ * Flags for e4l_repack_what.flags.  Each flag from E4L_REPACK_FILES to
+ * E4L_REPACK_INODES selects a part of the layout to improve.
+ */
 #define E4L_REPACK_FILES	0x0001	/* defragment files */
-/* merge extents, zero short unwritten extents, use fewer tree blocks */
+/*
+ * E4L_REPACK_TREES: merge extents, zero short unwritten extents, and use fewer
+ * tree blocks.
+ */
 #define E4L_REPACK_TREES	0x0002
 #define E4L_REPACK_DIRS		0x0004	/* rebuild and defragment directories */
 #define E4L_REPACK_FREE		0x0008	/* consolidate free space */
-/* renumber inodes, to group the inodes of each directory's files */
+/*
+ * E4L_REPACK_INODES: renumber inodes, to group the inodes of each directory's
+ * files.
+ */
 #define E4L_REPACK_INODES	0x0010
 /* The default: improve all parts of the layout without renumbering inodes. */
 #define E4L_REPACK_DEFAULT \
 	(E4L_REPACK_FILES | E4L_REPACK_TREES | E4L_REPACK_DIRS | \
 	 E4L_REPACK_FREE)
 
-/* Copy no data, and improve extent trees only. */
+/* Do not copy data: improve extent trees only. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
  * Also move immutable files and swap files.  By default, these files are
@@ -42,7 +51,9 @@ extern "C" {
  * freed.  An undo file cannot restore the content of discarded blocks.
  */
 #define E4L_REPACK_DISCARD	0x0200
-/* Plan only: nothing is written, and @e may be open for reading. */
+/*
+ * Make a plan, but write nothing; the filesystem may be open for reading only.
+ */
 #define E4L_REPACK_DRY_RUN	0x0400
 /*
  * Other programs may write to the filesystem during the run: skip files with
@@ -52,8 +63,9 @@ extern "C" {
 #define E4L_REPACK_CHANGING	0x0800
 
 /*
- * After all other parts, makes the filesystem smaller: see shrink_blocks.  Cannot
- * be combined with E4L_REPACK_NO_MOVE, E4L_REPACK_CHANGING, @only and @exclude.
+ * Make the filesystem smaller after all other changes: see
+ * e4l_repack_what.shrink_blocks.  E4L_REPACK_SHRINK cannot be combined with
+ * E4L_REPACK_NO_MOVE, E4L_REPACK_CHANGING, @only or @exclude.
  */
 #define E4L_REPACK_SHRINK	0x1000
 
@@ -68,12 +80,16 @@ struct e4l_repack_what {
 	 */
 	uint64_t min_excess;
 	/*
-	 * Restricts the run to the inodes in @only, except the inodes in
-	 * @exclude; NULL: no restriction.  If @only is set, files outside @only
-	 * are not moved, and free space is not consolidated.
+	 * Inode bitmaps: the run changes only inodes that are in @only and not
+	 * in @exclude.  If @only is NULL, all inodes are in @only.  If @only is
+	 * set, files outside @only are not moved, and free space is not
+	 * consolidated.  If @exclude is NULL, no inode is excluded.
 	 */
 	ext2fs_inode_bitmap only, exclude;
-	/* Largest size of an evacuated region; 0: no limit. */
+	/*
+	 * Largest size of a region that is evacuated to get a large free
+	 * extent; 0: no limit.
+	 */
 	uint64_t free_run_blocks;
 	/*
 	 * Channel of an external journal's device.  NULL if e4l_open() has
@@ -81,29 +97,31 @@ struct e4l_repack_what {
 	 */
 	io_channel journal;
 	/*
-	 * With E4L_REPACK_SHRINK: the new number of blocks, which is rounded
-	 * down if the last group would be too short; 0: the smallest size that
-	 * has @shrink_free_blocks free blocks.
+	 * With E4L_REPACK_SHRINK: shrink_blocks is the new number of blocks,
+	 * which is rounded down if the last group would be too short.  If
+	 * shrink_blocks is 0, the new size is the smallest size with
+	 * shrink_free_blocks free blocks.
 	 */
 	uint64_t shrink_blocks, shrink_free_blocks;
 	uint64_t reserved[6];
 };
 
 /*
- * For e4l_repack_limits.zero_extent_blocks: take the length from the
- * filesystem's tunable extent_max_zeroout_kb, or 32 KiB if the tunable is not
- * set.
+ * Value for e4l_repack_limits.zero_extent_blocks: use the filesystem's tunable
+ * extent_max_zeroout_kb, or 32 KiB if the tunable is not set.
  */
 #define E4L_ZERO_AS_SET		UINT32_MAX
 
 struct e4l_repack_limits {
-	uint64_t copy_blocks; /* limit of copied blocks, or E4L_NO_LIMIT */
-	uint64_t zero_blocks; /* limit of zeroed blocks, or E4L_NO_LIMIT */
+	/* largest number of blocks to copy, or E4L_NO_LIMIT */
+	uint64_t copy_blocks;
+	/* largest number of blocks to zero, or E4L_NO_LIMIT */
+	uint64_t zero_blocks;
 	/* length of the longest unwritten extent that is zeroed */
 	uint32_t zero_extent_blocks;
 	/*
-	 * Limit of the memory for the plan; 0: no limit.  A single file can use
-	 * up to half of the limit.
+	 * Largest amount of memory for the plan; 0: no limit.  A single file
+	 * can use up to half of mem_bytes.
 	 */
 	uint64_t mem_bytes;
 	/* Largest number of blocks copied at once; 0: 16 MiB. */
@@ -124,7 +142,7 @@ enum e4l_skip {
 	E4L_SKIP_NOT_FILES,	/* E4L_REPACK_FILES is not set */
 	E4L_SKIP_NOT_TREES,
 	E4L_SKIP_NOT_DIRS,
-	E4L_SKIP_NOT_SELECTED,	/* some inodes are not in @only */
+	E4L_SKIP_NOT_SELECTED,	/* an inode is not in @only */
 	E4L_SKIP_NO_MOVE,
 	/* Reasons to skip a file because of its properties: */
 	E4L_SKIP_INDIRECT,	/* the file is block-mapped */
@@ -146,11 +164,13 @@ enum e4l_skip {
 	E4L_SKIP_TIME,		/* enough() ended the planning */
 	E4L_SKIP_STOPPED,	/* stop() ended the run */
 	/* Reasons not to compact a directory: */
-	E4L_SKIP_DIR_LARGE,	/* the extent map does not fit in the inode */
+	/* the extents of the directory do not fit in the inode */
+	E4L_SKIP_DIR_LARGE,
 	E4L_SKIP_DIR_HOLES,
-	E4L_SKIP_DIR_ENTRIES,	/* more entries than an index can hold */
+	/* the directory has more entries than an index can hold */
+	E4L_SKIP_DIR_ENTRIES,
 	/* Reasons not to renumber the inodes of the files in a directory: */
-	E4L_SKIP_OWN_INODES,	/* inodes of the filesystem itself */
+	E4L_SKIP_OWN_INODES,	/* the inodes belong to the filesystem itself */
 	E4L_SKIP_STABLE_INODES,
 	/* encryption keys depend on the inode number */
 	E4L_SKIP_ENCRYPTED_INODES,
@@ -158,12 +178,12 @@ enum e4l_skip {
 	E4L_SKIP_EVM,		/* security.evm signs the inode number */
 	E4L_SKIP_OVERLAY,	/* see E4L_REPACK_RENUMBER_OVERLAY */
 	E4L_SKIP_XATTR_INODES,
-	E4L_SKIP_NO_INODES,	/* no free inodes close together */
+	E4L_SKIP_NO_INODES,	/* free inodes are too far apart */
 	/* the gain is too small for the number of renumbered inodes */
 	E4L_SKIP_NOT_WORTH,
 	/* other directories have hard links to the files */
 	E4L_SKIP_LINKS,
-	E4L_SKIP_INODES_FULL,	/* no free inode */
+	E4L_SKIP_INODES_FULL,	/* the filesystem has no free inode */
 	/* Reasons that only a repack of a mounted filesystem reports: */
 	E4L_SKIP_IO_ERROR,
 	E4L_SKIP_DAMAGED,
@@ -197,17 +217,17 @@ enum e4l_skip {
 	E4L_SKIP_DONOR_PERMISSION,
 	E4L_SKIP_FILE_SIZE,	/* RLIMIT_FSIZE prevents reserving space */
 	E4L_SKIP_DONOR,		/* no space could be reserved */
-	E4L_SKIP_DEVICE,	/* the device failed to write the data */
-	E4L_SKIP_PUT_BACK, /* after a write error, the data was moved back */
-	E4L_SKIP_LOST,		/* after a write error, moving back failed */
+	E4L_SKIP_DEVICE,	/* the device could not write the data */
+	E4L_SKIP_PUT_BACK, /* write error; data was moved back */
+	E4L_SKIP_LOST,		/* write error; moving data back failed */
 	E4L_SKIP_REASONS
 };
 
-/* The kind of a skipped object, and the unit of e4l_skipped.saved. */
+/* The kind of a skipped object, which sets the unit of e4l_skipped.saved. */
 enum e4l_skip_kind {
-	E4L_SKIP_FILE,	/* a file; saved counts extents (or fragments) */
-	E4L_SKIP_DIR,		/* a directory; saved counts blocks */
-	/* the inodes of a directory's files; saved counts inode-table blocks */
+	E4L_SKIP_FILE,	/* a file; unit: extents (or fragments) */
+	E4L_SKIP_DIR,		/* a directory; unit: blocks */
+	/* the inodes of a directory's files; unit: inode-table blocks */
 	E4L_SKIP_INODES,
 	E4L_SKIP_KINDS
 };
@@ -216,23 +236,25 @@ struct e4l_skipped {
 	ext2_ino_t ino;
 	enum e4l_skip_kind kind;
 	enum e4l_skip why;
-	uint64_t saved;		/* possible savings; 0: unknown */
+	/* how many units a repack could save; 0: unknown */
+	uint64_t saved;
 };
 
 /* The layout of a filesystem, or of the selected inodes. */
 struct e4l_layout {
 	uint64_t files;			/* number of files of any type */
-	/* files with more fragments than logical runs */
+	/* number of files with more fragments than logical runs */
 	uint64_t fragmented_files;
 	uint64_t extents, fragments;
 	uint64_t excess_fragments;	/* fragments - logical runs */
 	uint64_t tree_blocks;
-	uint64_t dir_blocks;	/* directory blocks, without tree blocks */
+	/* blocks of directories, not counting tree blocks */
+	uint64_t dir_blocks;
 	/* sums over directories, see struct e4l_dir_locality */
 	uint64_t itable_blocks, itable_blocks_ideal;
 	/* Free space of the whole filesystem: */
 	uint64_t free_blocks, free_extents, largest_free_blocks;
-	/* blocks in free extents of at least E4L_LARGE_FREE_BYTES */
+	/* number of blocks in free extents of at least E4L_LARGE_FREE_BYTES */
 	uint64_t large_free_blocks;
 	uint64_t reserved[4];
 };
@@ -253,10 +275,13 @@ struct e4l_skips {
 	uint64_t count, saved;
 };
 
-/* The result of E4L_REPACK_SHRINK: planned, and after the run achieved. */
+/*
+ * The result of E4L_REPACK_SHRINK.  Until the run ends, the members have the
+ * planned values.
+ */
 struct e4l_shrink_result {
 	uint64_t old_blocks, new_blocks;	/* size of the filesystem */
-	/* the smallest possible size; 0: not searched */
+	/* the smallest possible size; 0: the run has not determined the size */
 	uint64_t smallest_blocks;
 	uint64_t free_blocks;	/* free blocks of the smaller filesystem */
 	uint32_t old_inodes, new_inodes;
@@ -274,14 +299,16 @@ struct e4l_repack_result {
 	/* Until the run ends, @after is the planned layout. */
 	struct e4l_layout before, after;
 	struct e4l_repack_cost planned, done;
-	/* files that move or get a new extent tree */
+	/* number of files that move or get a new extent tree */
 	uint64_t files_planned, files_done;
 	/*
 	 * number of rebuilt directories; @indexes_planned: number of rebuilt
 	 * directories that get an index
 	 */
 	uint64_t dirs_planned, dirs_done, indexes_planned;
-	/* directories whose files' inodes are grouped */
+	/*
+	 * number of directories for which the inodes of the files are grouped
+	 */
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
 	/*
@@ -290,11 +317,11 @@ struct e4l_repack_result {
 	 * that one of them needs.  0: E4L_SKIP_NO_SPACE did not occur.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
-	/* stop() ended the run; a later run continues the work */
+	/* whether stop() ended the run; a later run continues the work */
 	bool stopped;
 	/*
-	 * error of a discard, or 0; EXT2_ET_UNIMPLEMENTED: the device does not
-	 * support discard
+	 * error of a failed discard, or 0; EXT2_ET_UNIMPLEMENTED: the device
+	 * does not support discard
 	 */
 	errcode_t discard_err;
 	/*
@@ -316,8 +343,8 @@ struct e4l_repack_callbacks {
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
 	/*
-	 * If @writing is true, @done of @total blocks and inodes are written;
-	 * otherwise, @done of @total block groups are scanned.
+	 * If @writing is true, @done of @total blocks and inodes are written.
+	 * If @writing is false, @done of @total block groups are scanned.
 	 */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
@@ -354,10 +381,12 @@ struct e4l_repack_callbacks {
  * 4. the changes are written in transactions of the filesystem's own journal.
  *
  * If the plan saves no extents, neither the largest free extent nor the total
- * size of free extents of at least E4L_LARGE_FREE_BYTES shrinks.  If the plan
- * saves extents, the largest free extent may lose a tenth of its size.  The
- * total size may then shrink to 95 % of free space or, without E4L_REPACK_FREE,
- * to 90 % of the previous total size.
+ * size of large free extents (of at least E4L_LARGE_FREE_BYTES) shrinks.  If
+ * the plan saves extents, the largest free extent may lose a tenth of its size,
+ * and the total size of large free extents may shrink, too.  With
+ * E4L_REPACK_FREE, the total size may shrink to 95 % of free space.  Without
+ * E4L_REPACK_FREE, the total size may shrink to 90 % of the previous total
+ * size.
  *
  * Before any write, the run tests that each block of each inode is allocated in
  * the block bitmap, and belongs to one inode only.  An unreadable or damaged
@@ -365,22 +394,23 @@ struct e4l_repack_callbacks {
  * files do not change.  Short unwritten ranges are zeroed as @limits permits.
  * @limits and @callbacks may be NULL.
  *
- * With E4L_REPACK_SHRINK, the run then moves everything that lies beyond the new
- * end, renumbers the inodes beyond the last kept group, and then makes the
- * filesystem smaller.  The whole run is simulated in memory first, and the result
- * is checked, so that a lack of space is known before anything is written.  @e
- * then has the new size; the caller closes the filesystem and may truncate the
- * image.  If the filesystem has at most shrink_blocks blocks, nothing is changed.
- * After an error, and if stop() ended the run, @result->shrink has the old size.
- * Errors: E4L_ET_SHRINK_SIZE: the filesystem cannot have shrink_blocks blocks;
- * @result->shrink has the smallest size; E4L_ET_SHRINK_PINNED,
- * E4L_ET_SHRINK_NUMBER: the detail has the inode.
+ * With E4L_REPACK_SHRINK, the run then moves all blocks beyond the new end,
+ * renumbers the inodes beyond the last kept group, and then makes the
+ * filesystem smaller.  The whole run is simulated in memory first, and the
+ * result is checked, so that a lack of space is known before anything is
+ * written.  After the run, the filesystem of @e has the new size; the caller
+ * closes the filesystem and may truncate the image.  If the filesystem already
+ * has at most shrink_blocks blocks, nothing is changed.  After an error, and if
+ * stop() ended the run, @result->shrink has the old size.  Errors of
+ * E4L_REPACK_SHRINK: E4L_ET_SHRINK_SIZE: the filesystem cannot be made as small
+ * as shrink_blocks, and @result->shrink has the smallest size;
+ * E4L_ET_SHRINK_PINNED, E4L_ET_SHRINK_NUMBER: the detail has the inode.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:
  * the quota files must be checked first; E4L_ET_CHANGED: a file changed between
  * two reads; E4L_ET_INTERRUPTED: stop() ended the planning.  Other errors:
- * those of the journal, of reading and of writing.  After an error,
+ * errors of the journal, of reading and of writing.  After an error,
  * @result->done counts the committed changes, and the caller must close the
  * filesystem with e4l_close() or ext2fs_free().
  */

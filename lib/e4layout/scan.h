@@ -25,9 +25,11 @@ enum e4l_map {
 struct e4l_piece {
 	ext2_ino_t ino;
 	bool first, last;
-	bool damaged;		/* a part of the inode's map was skipped */
+	/* a damaged part of the inode's map was skipped */
+	bool damaged;
 	enum e4l_map map;
-	unsigned int depth;	/* levels of tree blocks: 0 = all in the inode */
+	/* levels of tree blocks; 0: all extents are in the inode */
+	unsigned int depth;
 	/*
 	 * The inode in host byte order, s_inode_size bytes.  @inode, @extents
 	 * and @tree belong to the scan and are valid during the call only.
@@ -41,7 +43,7 @@ struct e4l_piece {
 	size_t n_tree;
 };
 
-/* Damaged metadata that was skipped. */
+/* A report of damaged metadata that the scan has skipped. */
 struct e4l_damage {
 	ext2_ino_t ino;		/* 0: no inode */
 	blk64_t blk;		/* 0: no block */
@@ -60,31 +62,31 @@ struct e4l_scan_ops {
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	/*
 	 * Called during the scan: all groups before @group are finished.  At
-	 * the end of the scan, @group is @groups.  progress() may be NULL.
+	 * the end of the scan, @group is equal to @groups.  progress() may be
+	 * NULL.
 	 */
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void (*reserved[4])(void);
 };
 
 /* Flags for e4l_scan(). */
-#define E4L_SCAN_NO_MAPS	0x1	/* inodes only: no extents, no tree */
-#define E4L_SCAN_DIRS		0x2	/* directories only */
+#define E4L_SCAN_NO_MAPS	0x1	/* skip extents and tree blocks */
+#define E4L_SCAN_DIRS		0x2	/* scan directories only */
 
 /*
  * Calls the functions of @ops for each inode in use (link count above 0), in
  * inode order, with the extents of the inode.  If @only is not NULL, only the
  * inodes in the bitmap @only are scanned.  @only and @ops are borrowed during
- * the call; each callback gets @priv.  Memory: a constant amount for each
- * thread.  Damage does not end the scan.  Errors: the error of a callback;
- * E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
+ * the call; each callback gets @priv.  The scan needs a constant amount of
+ * memory for each thread.  Damage does not end the scan.  Errors: the error of
+ * a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
 /*
  * Calls the functions of @ops for inode @ino if the inode is in use.  Errors:
- * those of e4l_scan(); E4L_ET_BAD_ARGUMENT: @ino is not from 1 to
- * s_inodes_count.
+ * as for e4l_scan(); E4L_ET_BAD_ARGUMENT: @ino is not from 1 to s_inodes_count.
  */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 			 const struct e4l_scan_ops *ops, void *priv);

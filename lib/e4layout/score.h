@@ -39,7 +39,7 @@ struct e4l_file_score {
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* numbers of extents that other programs report */
+	/* Numbers of extents that other programs report: */
 	uint64_t filefrag_extents;	/* filefrag: "extents found" */
 	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
 	bool non_contiguous;	/* e2fsck counts the file as non-contiguous */
@@ -52,7 +52,7 @@ struct e4l_file_score {
  */
 struct e4l_scorer {
 	struct e4l_file_score score;
-	struct e4l_extent last;		/* len 0: no extent yet */
+	struct e4l_extent last;		/* last extent; len 0: none yet */
 	/*
 	 * number of blocks in the current run, which is contiguous in the file
 	 * and has one state

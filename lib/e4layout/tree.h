@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 /*
- * Opaque: the files of a new image.  e4l_tree_add() and e4l_tree_find() return
- * the number of an entry.  If no entry has the number, functions return
- * E4L_ET_BAD_ARGUMENT.
+ * The files of a new image.  The members are private.  Each entry has a number,
+ * which e4l_tree_add() and e4l_tree_find() return.  Functions return
+ * E4L_ET_BAD_ARGUMENT for a number without an entry.
  */
 struct e4l_tree;
 
@@ -22,18 +22,19 @@ struct e4l_tree;
 
 /*
  * A range of a file that is not a hole.  The ranges of a file are in ascending
- * order and do not overlap.  Only in files with from_ext4 may a range extend
- * beyond the end of the file.
+ * order and do not overlap.  A range may extend beyond the end of the file only
+ * if from_ext4 is set.
  */
 struct e4l_stretch {
 	uint64_t offset;	/* start of the range in the file, bytes */
 	uint64_t bytes;
 	/*
-	 * position of the data, bytes, in the file or device of
+	 * byte offset of the data in the file or device of
 	 * e4l_tree_set_data_fd()
 	 */
 	uint64_t pos;
-	bool unwritten;		/* preallocated, reads as zeroes */
+	/* the range is preallocated and reads as zeroes */
+	bool unwritten;
 };
 
 /*
@@ -52,15 +53,15 @@ struct e4l_time {
 	uint32_t tv_nsec;
 };
 
-/* A file of any type.  Functions copy everything that the pointers refer to. */
+/* A file of any type.  Functions copy all data to which the pointers refer. */
 struct e4l_entry {
 	uint32_t mode;		/* file type and permissions, as st_mode */
 	uint32_t uid, gid;
-	uint64_t size;		/* regular file, symlink: bytes */
-	uint64_t rdev;		/* device file: device number */
-	uint64_t pos; /* position of the data, bytes, if stretches is NULL */
+	uint64_t size;		/* of a regular file or symlink, in bytes */
+	uint64_t rdev;		/* of a device file: device number */
+	uint64_t pos; /* byte offset of the data, if stretches is NULL */
 	struct e4l_time mtime, atime, ctime;
-	const char *target;	/* of a symlink, size bytes */
+	const char *target;	/* target of a symlink, @size bytes */
 	const struct e4l_stretch *stretches;	/* NULL: no holes */
 	size_t n_stretches;
 	/*
@@ -84,7 +85,7 @@ struct e4l_entry {
 
 /*
  * Creates a tree that has only a root directory.  The caller frees *@ret with
- * e4l_tree_free().  Error, with *@ret NULL: ENOMEM.
+ * e4l_tree_free().  Error: ENOMEM; *@ret is then NULL.
  */
 errcode_t e4l_tree_new(struct e4l_tree **ret);
 /* Frees @t.  NULL is allowed. */
@@ -92,11 +93,11 @@ void e4l_tree_free(struct e4l_tree *t);
 
 /*
  * Adds @name of @len bytes to the directory @parent.  Sets *@id to the number
- * of the new entry.  e4l_tree_add() accepts a name that exists already;
- * e4l_populate_plan() refuses it.  Memory: 104 bytes and the name.  Errors:
- * E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, ".", "..", or with '/'),
- * E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong mode or stretches),
- * E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT,
+ * of the new entry.  e4l_tree_add() does not check whether the name exists
+ * already; e4l_populate_plan() refuses duplicate names.  An entry needs 104
+ * bytes of memory and the name.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME
+ * (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong
+ * mode or stretches), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT,
  * E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION, ENOMEM.  After an error, the tree is
  * unchanged, and e4l_tree_where() returns the path.
  */
@@ -104,17 +105,16 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Replaces all properties of the entry @id except the name.  Does not change a
- * directory to another file type, or another file type to a directory: returns
- * E4L_ET_NOT_DIR.  Errors: those of e4l_tree_add().  After an error, the
- * entry is unchanged.
+ * Replaces all properties of the entry @id except the name.  If only the old or
+ * only the new file type is a directory, returns E4L_ET_NOT_DIR.  Other errors:
+ * as for e4l_tree_add().  After an error, the entry is unchanged.
  */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
 /*
  * Adds a hard link to @id, which must not be a directory.  The name of the link
- * is @name of @len bytes in the directory @parent.  Errors: those of
+ * is @name of @len bytes in the directory @parent.  Errors: as for
  * e4l_tree_add().  After an error, the tree is unchanged.
  */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -122,7 +122,7 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 
 /*
  * Finds @name of @len bytes in the directory @parent.  Sets *@id to the number
- * of the entry, or to 0 if the directory has no such entry.  Errors:
+ * of the entry or, if the directory has no such entry, to 0.  Errors:
  * E4L_ET_NOT_DIR, ENOMEM.
  */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -137,7 +137,7 @@ struct e4l_dir_options {
 	unsigned int threads;		/* number of threads, 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
-	 * Skip this regular file; NULL: skip no file.  A file is compared by
+	 * The regular file to skip; NULL: skip no file.  A file is compared by
 	 * st_dev and st_ino or, if one of the two files is on an overlayfs, by
 	 * st_ino, st_size, st_blocks and st_ctim.
 	 */
@@ -159,7 +159,7 @@ struct e4l_dir_options {
  * contents of files.  Data that is appended to a file before the read is
  * ignored.  If a file has become shorter, e4l_populate_write() returns
  * E4L_ET_FILE_SHRANK.  Errors: errno values, E4L_ET_LOCKED (an encrypted
- * directory without its key), E4L_ET_OPTION, and those of e4l_tree_add();
+ * directory without its key), E4L_ET_OPTION, and errors of e4l_tree_add();
  * e4l_tree_where() returns the file.  After an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
@@ -171,8 +171,9 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 
 /* The files to skip in a damaged filesystem.  Bitmaps are borrowed. */
 struct e4l_load_damage {
-	ext2fs_inode_bitmap inodes;	/* damaged inodes */
-	ext2fs_inode_bitmap sharing;	/* inodes that share blocks */
+	ext2fs_inode_bitmap inodes;	/* damaged files to skip */
+	/* files with blocks that other files also use */
+	ext2fs_inode_bitmap sharing;
 	/* Called for each skipped name with the reason. */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
@@ -181,24 +182,25 @@ struct e4l_load_damage {
 
 /*
  * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
- * tree, with all properties that ext4 has, and preallocated extents.  The data
- * is not read: the caller passes a descriptor of the device to
- * e4l_tree_set_data_fd(), and the device must not change until the image is
- * written.  Memory: 4 bytes for each inode of the filesystem, besides the
- * memory of the tree.  If @damage is not NULL, damaged files, everything below
- * damaged directories, and damaged parts of directories are skipped.  Errors:
- * those of e4l_tree_add() and of libext2fs; E4L_ET_DIR_CORRUPT,
- * E4L_ET_ENCRYPTED (also with @damage), E4L_ET_TRANSLATOR, E4L_ET_DANGLING,
- * E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER, E4L_ET_OPTION, E4L_ET_INTERRUPTED;
- * e4l_tree_where() returns the file.  After an error, @t can only be freed.
+ * tree, with all properties that ext4 has, and preallocated extents.
+ * e4l_tree_load_fs() does not read the data of files.  The caller passes a
+ * descriptor of the device to e4l_tree_set_data_fd(), and the device must not
+ * change until the image is written.  Loading needs 4 bytes of memory for each
+ * inode of the filesystem, besides the memory for the tree.  If @damage is not
+ * NULL, damaged files, everything below damaged directories, and damaged parts
+ * of directories are skipped.  Errors: as for e4l_tree_add() and functions of
+ * libext2fs; E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (also with @damage),
+ * E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
+ * E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where() returns the file.  After
+ * an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			   uint64_t offset_bytes, unsigned int flags,
 			   const struct e4l_load_damage *damage);
 
 /*
- * Sets the file or device that contains the data of all entries, except those
- * of e4l_tree_load_dir().  @fd is borrowed until the image is written.
+ * Sets the file or device that contains the data of all entries, except the
+ * entries of e4l_tree_load_dir().  @fd is borrowed until the image is written.
  */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
@@ -213,8 +215,8 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 /*
  * Calls @map for each user and each group in ACLs, and for the root user ID of
  * each file capability.  @map can change the ID.  For a user, @map must use
- * only @uid; for a group, @map must use only @gid.  Errors, with all entries
- * unchanged: E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM.  After an error,
+ * only @uid.  For a group, @map must use only @gid.  Errors: E4L_ET_BAD_ACL,
+ * E4L_ET_ACL_MERGED, ENOMEM.  After an error, all entries are unchanged, and
  * e4l_tree_where() returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
@@ -232,8 +234,8 @@ errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 
 /*
  * Stores @tunables (borrowed) in the image as an attribute of the root
- * directory.  If @tunables is empty, the attribute is removed.  Errors, with
- * the tree unchanged:  ENOMEM, E4L_ET_XATTR_LIMIT.
+ * directory.  If @tunables is empty, the attribute is removed.  Errors: ENOMEM,
+ * E4L_ET_XATTR_LIMIT.  After an error, the tree is unchanged.
  */
 errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);

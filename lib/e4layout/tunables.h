@@ -29,13 +29,16 @@ enum e4l_tunable_type {
 	E4L_TUNABLE_POWER_OF_TWO, /* 0, or a power of two from min to max */
 };
 
-/* A word for a value, such as "low" for 16. */
+/* A word that stands for a number, such as "low" for 16. */
 struct e4l_tunable_word {
 	const char *word;
 	uint32_t number;
 };
 
-/* For default_number: the kernel derives the default from the filesystem. */
+/*
+ * Value for default_number: the kernel computes the default from properties of
+ * the filesystem.
+ */
 #define E4L_TUNABLE_AUTO	(-1)
 
 /* A known tunable.  All texts are static. */
@@ -43,8 +46,10 @@ struct e4l_tunable_info {
 	const char *name;
 	enum e4l_tunable_type type;
 	uint32_t min, max;
-	const struct e4l_tunable_word *words;	/* ends with a NULL word */
-	const char *unit;	/* unit of the value, plural; "" for a switch */
+	/* array that ends with a NULL word */
+	const struct e4l_tunable_word *words;
+	/* unit of the value, in the plural; "" for a switch */
+	const char *unit;
 	int64_t default_number;	/* the kernel's default, or E4L_TUNABLE_AUTO */
 	/*
 	 * first kernel version that supports the tunable; NULL: supported only
@@ -52,7 +57,7 @@ struct e4l_tunable_info {
 	 */
 	const char *since;
 	const char *sysfs;	/* name of the file in /sys/fs/ext4/DEVICE/ */
-	const char *meaning;	/* one line */
+	const char *meaning;	/* a description of one line */
 };
 
 /*
@@ -62,22 +67,25 @@ struct e4l_tunable_info {
 const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 
 /*
- * Writes the valid values, such as "0 to 65535", to @buf of @size bytes (160
- * are enough), terminated with NUL.  Returns @buf.
+ * Writes the valid values, such as "0 to 65535", to @buf of @size bytes,
+ * terminated with NUL.  A buffer of 160 bytes is always large enough.  Returns
+ * @buf.
  */
 const char *e4l_tunable_range(const struct e4l_tunable_info *info, char *buf,
 			      size_t size);
 
-/* Opaque: a set of tunables, ordered by name. */
+/* A set of tunables, ordered by name.  The members are private. */
 struct e4l_tunables;
 
-/* A tunable of a set; texts are valid until the set changes. */
+/* A tunable of a set.  Texts are valid until the set changes. */
 struct e4l_tunable {
-	const struct e4l_tunable_info *info;	/* NULL: unknown */
+	/* NULL: the tunable is unknown */
+	const struct e4l_tunable_info *info;
 	const char *name;
 	const char *value;
-	bool valid;		/* known, and the value is in range */
-	uint32_t number;	/* valid if valid is true */
+	/* the tunable is known, and the value is in range */
+	bool valid;
+	uint32_t number;	/* the value; defined only if valid is true */
 };
 
 /*
@@ -99,8 +107,8 @@ const struct e4l_tunable *e4l_tunables_at(const struct e4l_tunables *t,
 					  size_t i);
 
 /*
- * Returns the tunable @name of @t, or NULL if @t does not have it.  The result
- * belongs to @t.
+ * Returns the tunable @name of @t, or NULL if @t does not have the tunable.
+ * The result belongs to @t.
  */
 const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 					    const char *name);
@@ -120,21 +128,22 @@ errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
  * Reads the tunables of @e's filesystem.  If the filesystem has no attribute
  * with tunables, *@ret is an empty set.  The caller frees *@ret with
  * e4l_tunables_free().  The set includes unknown tunables and invalid values.
- * Errors, with *@ret NULL: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX,
- * E4L_ET_TUNABLE_TWICE, ENOMEM, and those of libext2fs.
+ * Errors: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE,
+ * ENOMEM, and errors of libext2fs.  After an error, *@ret is NULL.
  */
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 
 /*
  * Stores @t in @e's filesystem in one transaction.  If @t is empty, removes the
  * attribute.  If the filesystem already has the same tunables, writes nothing.
- * @external is the channel of an external journal's device, borrowed; NULL if
- * e4l_open() has opened the device, or if the journal is not external.  The
- * filesystem is checked first, see e4l_check().
+ * @external is the channel of an external journal's device, and is borrowed.
+ * If e4l_open() has opened the device, or if the journal is not external,
+ * @external is NULL.  Before the write, e4l_tunables_write() checks the
+ * filesystem: see e4l_check().
  *
  * Errors: ENOSPC (the value fits neither in the inode nor in an attribute
  * block, or no block is free), E4L_ET_TUNABLES_QUOTA, E4L_ET_DAMAGED,
- * E4L_ET_JOURNAL_*, ENOMEM, and those of reading and writing.  After an error,
+ * E4L_ET_JOURNAL_*, ENOMEM, and errors of reading and writing.  After an error,
  * the device has either the old tunables or the new ones, and the caller must
  * close the filesystem with e4l_close() or ext2fs_free().
  */
@@ -142,19 +151,20 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);
 
 /*
- * Reads the tunables of a mounted filesystem through @fd, a descriptor of its
- * root directory.  The caller frees *@ret with e4l_tunables_free().  Errors,
- * with *@ret NULL: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
- * e4l_tunables_read(), and errno values of fgetxattr(2).
+ * Reads the tunables of a mounted filesystem through @fd, a descriptor of the
+ * filesystem's root directory.  The caller frees *@ret with
+ * e4l_tunables_free().  Errors: E4L_ET_NOT_EXT4_ROOT, EPERM if the caller lacks
+ * CAP_SYS_ADMIN, errors of e4l_tunables_read(), and errno values of
+ * fgetxattr(2).  After an error, *@ret is NULL.
  */
 errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret);
 
 /*
- * Stores @t in a mounted filesystem through @fd, a descriptor of its root
- * directory.  On success, the tunables are durable.  Errors: those of
- * e4l_tunables_read_fd(), and errno values of fsetxattr(2) and fremovexattr(2),
- * with the tunables unchanged; errno values of fsync(2): a power failure can
- * restore the old tunables.
+ * Stores @t in a mounted filesystem through @fd, a descriptor of the
+ * filesystem's root directory.  After success, a power failure does not lose
+ * the tunables.  Errors: errors of e4l_tunables_read_fd(), and errno values of
+ * fsetxattr(2) and fremovexattr(2): the tunables are unchanged; errno values of
+ * fsync(2): a power failure can restore the old tunables.
  */
 errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t);
 
