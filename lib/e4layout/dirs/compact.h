@@ -6,7 +6,10 @@
 #include "e4layout/apply/run.h"
 #include "e4layout/journal/change.h"
 
-/* Sums of numbers over the block maps of several directories. */
+/*
+ * Numbers of extents, fragments and tree blocks of several directories
+ * together.
+ */
 struct e4l_map_size {
 	uint64_t extents, fragments, tree_blocks;
 	uint64_t fragmented; /* number of directories with several fragments */

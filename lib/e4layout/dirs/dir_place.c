@@ -82,8 +82,8 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 }
 
 /*
- * Removes @len blocks from block @pblk on from @step->give, because the
- * directory keeps these blocks.  All @len blocks must lie within one run of
+ * Removes the @len blocks that begin at block @pblk from @step->give, because
+ * the directory keeps these blocks.  All @len blocks must lie within one run of
  * @step->give.
  */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)

@@ -35,11 +35,15 @@
 
 struct share {
 	struct e4l_quotas *q;
-	size_t n_own; /* number of cells that the caller passed */
 	/*
-	 * Indexes of the caller's cells.  @by_dir is sorted by directory, and
-	 * @by_count by descending number of inodes.  first[dir] is the index in
-	 * @by_dir of the first cell of directory dir.
+	 * number of cells (pairs of directory and block) that the caller passed
+	 */
+	size_t n_own;
+	/*
+	 * Indexes of the caller's cells (pairs of directory and block).
+	 * @by_dir is sorted by directory, and @by_count by descending number of
+	 * inodes.  first[dir] is the index in @by_dir of the first cell of
+	 * directory dir.
 	 */
 	uint32_t *first, *by_dir, *by_count;
 	uint32_t *dirs;	/* directories, sorted by descending @need */
@@ -60,13 +64,14 @@ struct share {
 	uint32_t *next, *prev;
 	uint32_t *head;
 	/*
-	 * per block: index of the cell that the current directory has in the
-	 * block
+	 * per block: index of the cell (pair of directory and block) of the
+	 * current directory
 	 */
 	uint32_t *mine;
 	/*
-	 * best[n]: of the current directory's cells in blocks with n free
-	 * inodes, the index of the cell that is_better() prefers
+	 * best[n]: of the current directory's cells (pairs of directory and
+	 * block) with n free inodes in the block, the index of the cell that
+	 * is_better() prefers
 	 */
 	uint32_t *best;
 };
@@ -242,10 +247,11 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Returns whether a directory should get inodes in the block of its cell @a
- * rather than in the block of its cell @b.  A block that will hold inodes of
- * the directory in any case is better.  If this is true for neither or both
- * blocks, the block with more inodes of the directory is better.
+ * A cell has the inodes of a directory in a block.  Returns whether the
+ * directory should get inodes in the block of cell @a rather than of cell @b.
+ * Blocks that will hold inodes of the directory in any case are better.  If
+ * this does not distinguish the blocks, the block with more inodes of the
+ * directory is better.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -278,10 +284,7 @@ static void forget_own(struct share *s, uint32_t dir)
 		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
 }
 
-/*
- * Returns whether s->best[n] is still valid: whether its block still has @n
- * free inodes.
- */
+/* Returns whether the block of cell s->best[n] still has @n free inodes. */
 static bool has_own(const struct share *s, uint32_t n)
 {
 	uint32_t cell = s->best[n];
@@ -290,9 +293,9 @@ static bool has_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Of the directory's cells in blocks with at least @n free inodes, returns the
- * index of the cell that is_better() prefers.  If the directory has no such
- * cell, returns NONE.
+ * Examines the blocks that already hold inodes of the directory and have at
+ * least @n free inodes.  Returns the index of the cell that is_better()
+ * prefers.  If there is no block, returns NONE.
  */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
@@ -324,8 +327,9 @@ static uint32_t find_roomy(const struct share *s)
 }
 
 /*
- * Some inodes of the directory must not move, so that the directory uses their
- * blocks in any case.  Assigns more inodes of the directory to these blocks.
+ * If a block holds inodes of the directory that must not move, the directory
+ * uses the block in any case.  Assigns more inodes of the directory to these
+ * blocks.
  */
 static void give_fixed(struct share *s, uint32_t dir)
 {
@@ -455,7 +459,10 @@ static errcode_t go_round(struct share *s)
 	} while (true);
 }
 
-/* Sorts the caller's cells by directory (@by_dir) and by count (@by_count). */
+/*
+ * Sorts the caller's cells (pairs of directory and block) by directory
+ * (@by_dir) and by number of inodes (@by_count).
+ */
 static void sort_cells(struct share *s)
 {
 	const struct e4l_cell *cells = s->q->cells;
@@ -471,8 +478,8 @@ static void sort_cells(struct share *s)
 		s->first[i + 1] += s->first[i];
 	begin_at(at, s->q->per_block);
 	/*
-	 * in this function, need[dir] counts the cells of dir that are already
-	 * in @by_dir
+	 * here, need[dir] is the number of cells of directory dir that are
+	 * already in @by_dir
 	 */
 	for (i = 0; i < s->n_own; i++) {
 		s->by_count[at[cells[i].count]++] = i;

@@ -62,8 +62,8 @@ struct own {
 struct shared {
 	ext2_ino_t end; /* inode after the shared window; 0: no window */
 	/*
-	 * directory of the file that was created last; 0: no file was created
-	 * after the last directory
+	 * directory of the file that was created last in the group; 0: no file
+	 * was created in the group after the last mkdir
 	 */
 	ext2_ino_t last;
 };
@@ -86,7 +86,7 @@ struct e4l_place {
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
 	/*
 	 * hint[group * CLASSES + class]: windows of the group with a lower
-	 * index are not empty
+	 * index have used inodes
 	 */
 	uint32_t *hint;
 	/*
@@ -211,8 +211,8 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 /* ------------------------------------------------------------------ windows */
 
 /*
- * Returns the size class of a window of @len inodes: @len is p->window <<
- * class.
+ * Returns the size class of a window (aligned range) of @len inodes: the base-2
+ * logarithm of @len / p->window.
  */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
 {
@@ -229,8 +229,8 @@ static bool shares(const struct e4l_place *p)
 }
 
 /*
- * Returns the first inode of the first aligned window of @len inodes in @group
- * that is empty.  If no window is empty, returns 0.
+ * Returns the first inode of the first aligned range of @len inodes in @group
+ * that are all free.  If there is no such range, returns 0.
  */
 static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 				 uint32_t len)
@@ -249,9 +249,9 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 }
 
 /*
- * Returns a free inode of the window that the directories of @group share.  If
- * the window is full, or the group has no window, an empty window becomes the
- * shared window.  If no window is empty, returns 0.
+ * Returns a free inode of the window (range of inodes) that the directories of
+ * @group share.  If the window is full, or the group has no window, a range of
+ * free inodes becomes the shared window.  If there is no range, returns 0.
  */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {
@@ -268,9 +268,10 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * Searches all groups, beginning with @group.  If @len is 0, returns a free
- * inode of a group's shared window.  If @len is not 0, returns the first inode
- * of an empty window of @len inodes.  If no group has such a window, returns 0.
+ * Searches all groups, beginning with @group, for a window (aligned range of
+ * inodes).  If @len is 0, returns a free inode of a group's shared window.  If
+ * @len is not 0, returns the first inode of an empty window of @len inodes.  If
+ * no group has a suitable window, returns 0.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -682,9 +683,9 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 }
 
 /*
- * Estimates the length of a directory's newest own window from @entries, the
- * number of files in the directory.  Each own window is twice as long as the
- * previous one.
+ * The windows (ranges of inodes) of a directory double in length.  Estimates
+ * the length of the newest window from @entries, the number of files in the
+ * directory.
  */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
@@ -696,11 +697,11 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 }
 
 /*
- * Finds the aligned window of @len inodes that contains inode @near.  Records
- * the window as directory @dir's own window, and returns a free inode of the
- * window.  Prefers inodes from @near on: if @len is an overestimate, inodes
- * before @near may belong to another directory's window.  If the window is
- * full, or is the group's shared window, records nothing and returns 0.
+ * Finds the window (aligned range) of @len inodes that contains inode @near.
+ * Records the window as directory @dir's own window, and returns a free inode
+ * of the window.  Prefers inodes from @near on: if @len is an overestimate,
+ * inodes before @near may belong to another directory's window.  If the window
+ * is full, or is the group's shared window, records nothing and returns 0.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)
@@ -749,10 +750,10 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Finds the own window of directory @dir from the entries near @name.  If the
- * window is full or unknown, tries the window that contains the directory's
- * inode.  Returns a free inode of the window, or 0 if no window has a free
- * inode.
+ * Finds the window (range of inodes) for the files of directory @dir from the
+ * entries near @name.  If the window is full or unknown, tries the window that
+ * contains the directory's inode.  Returns a free inode of the window, or 0 if
+ * no window has a free inode.
  */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
@@ -776,9 +777,9 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 }
 
 /*
- * Allocates a new own window for directory @dir.  @len is the length of the
- * directory's newest own window.  Returns the first inode of the new window, or
- * 0 if no window is empty.
+ * Allocates a new window (range of inodes) for the files of directory @dir.
+ * @len is the length of the directory's newest window.  Returns the first inode
+ * of the new window, or 0 if no window is empty.
  */
 static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 {
@@ -799,8 +800,8 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 /* ------------------------------------------------------------------- files */
 
 /*
- * Returns a free inode of the directory's own window.  Prefers inodes from
- * own->from on.  If the window is full, returns 0.
+ * Returns a free inode of the window (range of inodes) for the directory's
+ * files.  Prefers inodes from own->from on.  If the window is full, returns 0.
  */
 static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 {
@@ -811,9 +812,9 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Records that directory @dir gets a new file.  Returns whether windows are
- * shared, and no other directory of @group got a file after the last mkdir, or
- * after the last file of @dir.
+ * Records that directory @dir gets a new file.  Returns whether directories
+ * share windows (ranges of inodes), and no other directory of @group got a file
+ * after the last mkdir, or after the last file of @dir.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
@@ -824,9 +825,10 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 }
 
 /*
- * Finds an inode for a new file of directory @dir, whose own window is full or
- * missing.  The inode is in the group's shared window, or in a new own window
- * of @dir.  If there is no window, returns 0.
+ * Finds an inode for a new file of directory @dir if the directory has no
+ * window (range of inodes) with a free inode.  The inode is in the group's
+ * shared window, or in a new window for the files of @dir.  If there is no
+ * window, returns 0.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)

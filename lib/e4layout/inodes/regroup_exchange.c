@@ -64,8 +64,8 @@ struct member_at {
 };
 
 /*
- * A move of an inode: an index in x->m, and the indexes in x->q.cells of the
- * old and new cell.
+ * A move of an inode from one cell (pair of directory and block) to another: an
+ * index in x->m, and two indexes in x->q.cells.
  */
 struct flow {
 	uint32_t member, from, to;
@@ -269,7 +269,10 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 
 /* ---------------------------------------------------------- 3. maximum flow */
 
-/* Cells that should get more inodes than they have, sorted by directory. */
+/*
+ * Cells (pairs of directory and block) that should get more inodes, sorted by
+ * directory.
+ */
 struct wanting {
 	/*
 	 * first[dir]: index in @cell of the next cell of directory dir that
@@ -285,8 +288,8 @@ static uint32_t lacks(const struct e4l_cell *cell)
 }
 
 /*
- * Fills @w: lists each cell (quota - count) times, once for each inode that the
- * cell should get.
+ * Fills @w: lists each cell (pair of directory and block) once for each inode
+ * that the cell should get, that is, quota - count times.
  */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
@@ -317,8 +320,8 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 }
 
 /*
- * If the quota of @cell is less than its number of inodes, plans moves of the
- * surplus inodes to other cells of the directory.
+ * If cell @cell (a pair of directory and block) has more inodes than its quota,
+ * plans moves of the surplus inodes to other cells of the directory.
  */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)

@@ -325,8 +325,8 @@ static void free_number(struct regroup *r, ext2_ino_t ino)
 
 /*
  * Keeps the directory's inodes in block @b.  Reserves the free inodes of the
- * block for inodes from other blocks.  Subtracts the number of inodes for which
- * the block has space from *@left.
+ * block for inodes from other blocks.  Subtracts from *@left the number of
+ * inodes for which the block has space.
  */
 static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 {

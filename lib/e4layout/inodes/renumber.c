@@ -38,7 +38,7 @@ struct e4l_renumber {
 	/* members for the current move */
 	const struct e4l_inode_move *move;
 	struct ext2_inode_large *inode;
-	/* buffer for another inode: that of a directory with inline data */
+	/* buffer for the inode of a directory with inline data */
 	struct ext2_inode_large *other;
 	blk64_t *tree;			/* blocks of @inode's extent tree */
 	size_t n_tree;

@@ -20,10 +20,16 @@
 #include "trails.h"
 #include "e4layout/base/array.h"
 
-/* in place of the index of a move: an edge to or from the pool */
+/*
+ * in place of the index of a move: an edge to or from the additional node
+ * "pool"
+ */
 #define POOLED	UINT32_MAX
 
-/* A block on a trail, and the index of the move that leaves the block. */
+/*
+ * A block on a trail (sequence of moves), and the index of the move that leaves
+ * the block.
+ */
 struct stop {
 	uint32_t block, move;
 };
@@ -35,8 +41,8 @@ struct trails {
 	/* indexes of moves, sorted by destination block */
 	uint32_t *first, *in;
 	/*
-	 * per destination block: index in @in of the first move that no trail
-	 * contains
+	 * per destination block: index in @in of the first move that is in no
+	 * trail
 	 */
 	uint32_t *next;
 	/*
@@ -47,7 +53,11 @@ struct trails {
 	/* all blocks with a lower index have an excess of 0 or less */
 	uint32_t begin;
 	struct stop *stack;
-	uint32_t *way; /* indexes of the moves of one trail, in reverse order */
+	/*
+	 * indexes of the moves of one trail (sequence of moves), in reverse
+	 * order
+	 */
+	uint32_t *way;
 	size_t n_way;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
@@ -101,9 +111,9 @@ static void walk(struct trails *t, uint32_t block)
 }
 
 /*
- * Returns the index of the move that is executed as number @i of the closed
- * trail.  For an edge to or from the pool, returns POOLED.  After the last
- * move, the numbers continue with the first move.
+ * Returns the index of move number @i of a closed trail (sequence of moves), in
+ * the order of execution.  For an edge to or from the pool, returns POOLED.
+ * After the last move, the numbers continue with the first move.
  */
 static uint32_t nth(const struct trails *t, size_t i)
 {
@@ -131,9 +141,10 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * Returns the number of the move with which a closed trail should begin.  If no
- * block of the trail has a free inode, sets *@away to true.  In this case, the
- * inode of the last move must move to a temporary number before the first move.
+ * Returns the number of the move with which a closed trail (sequence of moves)
+ * should begin.  If no block of the trail has a free inode, sets *@away to
+ * true.  In this case, the inode of the last move must move to a temporary
+ * number before the first move.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

@@ -30,7 +30,7 @@ enum e4l_trail_kind {
 };
 
 struct e4l_trail_step {
-	uint32_t move;		/* index of the move */
+	uint32_t move;		/* index of the move in the caller's array */
 	enum e4l_trail_kind kind;
 };
 

@@ -570,9 +570,9 @@ static errcode_t write_commit(struct writer *w)
 }
 
 /*
- * Clears the first block of the fast commits, without a flush.  If the fast
- * commits are older than the log, the kernel ignores them, but e2fsck 1.47
- * fails and discards the whole log.
+ * Clears the first block of the fast commits, without a flush.  The kernel
+ * ignores fast commits that are older than the log, but e2fsck 1.47 fails and
+ * discards the whole log.
  */
 errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 {
@@ -602,7 +602,9 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
-	/* skip the log of an overlay, because it is never replayed */
+	/*
+	 * do not write the log of an overlay, because the log is never replayed
+	 */
 	if (j->e->over)
 		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;

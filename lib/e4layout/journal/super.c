@@ -91,11 +91,11 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 /*
  * Reads or writes the whole block that contains the superblock, which begins at
  * byte 1024 of the device.  Smaller requests would need another block size of
- * the channel, and undo_io would then confuse block numbers.
+ * the channel, which would confuse the block numbers of undo_io.
  *
- * A write does not change other bytes of the block, so that a power failure
- * cannot damage them.  Sets *@began to true just before the write.  @began may
- * be NULL.
+ * A write does not change the other bytes of the block, so that a power failure
+ * cannot damage these bytes.  Sets *@began to true just before the write.
+ * @began may be NULL.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb, bool *began)

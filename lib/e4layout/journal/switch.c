@@ -45,9 +45,9 @@
 #include "journal_internal.h"
 
 /*
- * After an error of step 3 or 4: if the superblock on the device still has the
- * old size, marks the log as empty, so that e2fsck does not ask whether to
- * replay the log.
+ * If step 3 or 4 fails and the superblock on the device still has the old size,
+ * marks the log as empty.  Otherwise, e2fsck would ask whether to replay the
+ * log.
  */
 static void take_back(struct e4l_journal *j, bool *switched)
 {

@@ -44,7 +44,7 @@ struct e4l_moved {
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;
-	bool broken; /* the data of a part could not be written */
+	bool broken; /* the data of a moved part could not be written */
 	/*
 	 * Called if the data of a part could not be written.  @put_back is true
 	 * if all data of the part is in the old physical blocks again.
@@ -58,17 +58,18 @@ struct e4l_behind {
  * can be swapped back even if other programs change the file's mode or request
  * a lease.  If the file cannot be opened, returns -1 with errno set.
  *
- * If @shared is true, another unfinished part uses the open file description of
- * @fd.  The file is then opened again, because the kernel reports a write error
- * only once for each open file description.  If too many files are open,
- * finishes parts of @b to close their descriptors.
+ * @shared is true if an earlier moved part of the file uses the open file
+ * description of @fd.  The file is then opened again, because the kernel
+ * reports a write error only once for each open file description.  If too many
+ * files are open, closes descriptors of earlier parts of @b when their data is
+ * on disk.
  */
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
- * Locks the pages of a part in memory before the part is moved.  If the process
- * exceeds its limit for locked memory, finishes earlier parts to unlock their
- * pages.
+ * Locks the pages of a part of a file in memory before the part is moved.  If
+ * the process exceeds its limit for locked memory, waits until the data of
+ * earlier moved parts is on disk, and unlocks their pages.
  */
 void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 
@@ -79,15 +80,16 @@ void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 
 /*
- * Waits until the data of all parts is on disk.  If the data of a part cannot
- * be written, moves the data back to the old blocks and calls b->failed().
+ * Waits until the data of all moved parts of files is on disk.  If the data of
+ * a part cannot be written, moves the data back to the old blocks and calls
+ * b->failed().
  */
 void e4l_behind_finish(struct e4l_behind *b);
 
 /*
- * If @error is an errno for too many open files, finishes all parts, which
- * closes their descriptors.  Returns true if the caller may try the failed open
- * again.
+ * If @error is an errno for too many open files, calls e4l_behind_finish(),
+ * which closes the descriptors of all moved parts.  Returns true if the caller
+ * may try the failed open again.
  */
 bool e4l_behind_close_for(struct e4l_behind *b, int error);
 

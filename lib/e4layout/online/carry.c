@@ -269,8 +269,8 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 
 /*
  * Finds the logical run that begins with extent @i: extents without a hole
- * between them.  Returns the number of these extents, and sets *@len to the
- * number of their blocks before block @eof.
+ * between them.  Returns the number of extents of the run.  Sets *@len to the
+ * number of blocks of the run before block @eof.
  */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)

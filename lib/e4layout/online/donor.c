@@ -15,7 +15,10 @@
 #define SPARE_PERCENT	5
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
-/* number of blocks between two slices that may count as free space */
+/*
+ * if at most this number of blocks lies between two slices (ranges of the
+ * donor's blocks), the blocks between them may count as free
+ */
 #define TREE_GAP	8
 /*
  * Number of fallocate() calls that reserve the free space.  Other programs can
@@ -56,8 +59,9 @@ void e4l_donor_close(struct e4l_donor *d)
 }
 
 /*
- * Returns the number of blocks that the donor may reserve.  If free space is
- * smaller than the space that must stay free, the number is negative.
+ * Returns the number of blocks that the donor (a file that reserves free space)
+ * may reserve.  If less space is free than must stay free, the number is
+ * negative.
  */
 static int64_t room(const struct e4l_donor *d)
 {
@@ -155,9 +159,9 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 }
 
 /*
- * Merges three lists, which are sorted by physical block, into a new map of the
- * donor.  The new map has the slices of @v without the slices of @taken, plus
- * the slices of @given.
+ * Merges three lists of slices (ranges of blocks), which are sorted by physical
+ * block, into a new map of the donor.  The new map has the slices of @v without
+ * the slices of @taken, plus the slices of @given.
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
@@ -192,8 +196,8 @@ static bool next_kept(struct merge *m)
 }
 
 /*
- * Removes the blocks before the next slice of m->taken from m->rest, and
- * returns the removed blocks.
+ * Removes the blocks before the next taken block from m->rest, and returns the
+ * removed blocks as a slice (range of blocks).
  */
 static struct e4l_slice take_kept(struct merge *m)
 {
@@ -255,8 +259,9 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 
 /*
  * Returns the length, in blocks, of the largest free extent that the donor's
- * slices form if the @len blocks from block @pblk on are used.  Short gaps
- * between slices count as free, because they can be tree blocks of the donor.
+ * slices (ranges of blocks) form if the @len blocks from block @pblk on are
+ * used.  Short gaps between slices count as free, because the gaps can be tree
+ * blocks of the donor.
  */
 static uint64_t longest(const struct e4l_donor *d, uint64_t pblk, uint64_t len)
 {
@@ -404,9 +409,9 @@ uint64_t e4l_donor_page_blocks(const struct e4l_donor *d)
 }
 
 /*
- * Returns the number of blocks at the start of slice @s that must be skipped,
- * so that the next block has the same offset in a page as block @lblk of a
- * file.
+ * Returns the number of blocks to skip at the start of slice @s (a range of the
+ * donor's blocks).  The block after the skipped blocks has the same offset in a
+ * page as block @lblk of a file.
  */
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
@@ -460,8 +465,9 @@ static int by_length(const void *a, const void *b)
 }
 
 /*
- * Gives @blocks blocks back to other programs: punches holes into the ends of
- * the largest slices, because a plan leaves these blocks free.
+ * Gives @blocks blocks back to other programs.  Punches holes into the ends of
+ * the largest slices (ranges of the donor's blocks), because a plan leaves
+ * these blocks free.
  */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
@@ -506,9 +512,9 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Gives @blocks blocks back to other programs.  If earlier calls have given
- * back more blocks, gives back as many blocks as all earlier calls, because a
- * program that needs space may soon need more.
+ * Gives @blocks blocks back to other programs, or as many blocks as all earlier
+ * calls together, if this number is larger.  A program that needs space may
+ * soon need more.
  *
  * Does not give back blocks that moved files have left, because these blocks
  * become usable only after a commit, which takes time.

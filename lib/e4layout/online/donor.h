@@ -11,7 +11,10 @@
 #include "behind.h"
 #include "file.h"
 
-/* Blocks of the donor, contiguous in the file and on the disk. */
+/*
+ * Blocks of the donor (a file that reserves free space) that are contiguous in
+ * the file and on the disk.
+ */
 struct e4l_slice {
 	uint64_t pblk; /* must be first, for e4l_u64_cmp() */
 	uint64_t lblk, len;
@@ -29,7 +32,10 @@ struct e4l_donor {
 	uint64_t spare_blocks, spare_avail_blocks;
 	/* the donor file; fd is -1 if no space is reserved */
 	struct e4l_open_file file;
-	struct e4l_slice *v; /* all slices, sorted by physical block */
+	/*
+	 * all slices (ranges of the donor's blocks), sorted by physical block
+	 */
+	struct e4l_slice *v;
 	size_t n, max;
 	/*
 	 * blocks that files have taken from the donor (@taken), and blocks that
@@ -104,17 +110,17 @@ bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
 		    uint64_t len);
 /*
  * Finds @len blocks of the donor for a file's blocks from logical block @lblk
- * on, in the smallest slice that is long enough.  Sets *@pblk to the first
- * block.  If no slice is long enough, or if the largest free extent would
- * become shorter than d->long_blocks, returns false.
+ * on, in the smallest slice (range of the donor's blocks) that is long enough.
+ * Sets *@pblk to the first block.  If no slice is long enough, or if the
+ * largest free extent would become shorter than d->long_blocks, returns false.
  */
 bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk);
 
 /*
  * Gives all reserved blocks except @blocks blocks back to other programs.
- * Gives back the ends of the largest slices, so that free extents are not
- * divided.  Returns 0 or an errno.
+ * Gives back the ends of the largest slices (ranges of the donor's blocks), so
+ * that free extents are not divided.  Returns 0 or an errno.
  */
 int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks);
 

@@ -43,10 +43,11 @@ struct piece {
 };
 
 /*
- * Called if the kernel returns EBUSY.  Writes the pages of the piece out, drops
- * the pages from memory, and reads the pages again.  If a block of the piece
- * was already exchanged, the pages have to stay in memory.  In this case,
- * returns EBUSY, so that the remaining blocks become another piece.
+ * Called if the kernel returns EBUSY.  Writes the pages of the piece (a range
+ * of a file) out, drops the pages from memory, and reads the pages again.  If a
+ * block of the piece was already exchanged, the pages have to stay in memory.
+ * In this case, returns EBUSY, so that the remaining blocks become another
+ * piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -91,8 +92,8 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.len = moved,
 	};
 	/*
-	 * if memory runs out, the donor loses track of the old blocks, so that
-	 * the run does not use them
+	 * after ENOMEM, the donor does not know the old blocks of the file, so
+	 * that the run does not use these blocks
 	 */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
@@ -100,9 +101,10 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 }
 
 /*
- * Exchanges the blocks of a piece, and sets *@done to the number of exchanged
- * blocks.  If the kernel returns EBUSY for a block that is not the first,
- * exchanges only the blocks before it.
+ * Exchanges the blocks of a piece (a range of a file) with blocks of the donor,
+ * and sets *@done to the number of exchanged blocks.  If the kernel returns
+ * EBUSY for a later block of the piece, exchanges only the blocks before this
+ * block.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -148,8 +150,8 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	f->shared = true;
 	*done = 0;
 	/*
-	 * the first write-out reports earlier write errors of the file, which
-	 * must not be taken for errors of this piece
+	 * this call returns earlier write errors of the file, which must not be
+	 * taken for errors of this piece
 	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;
