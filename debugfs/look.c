@@ -328,8 +328,8 @@ bool do_tree(struct shell *s, int argc, const char *const *argv)
 	bool ok = file_open(s, argv[1], &f);
 
 	if (ok && f.map != E4L_MAP_EXTENTS) {
-		say("tree: %s: no extent tree: use map %s", argv[1],
-		    json_map_name(f.map));
+		say("tree: %s: the file has no extent tree: run extents %s",
+		    argv[1], argv[1]);
 		ok = false;
 	}
 	ok = ok && show_tree(s, &f);

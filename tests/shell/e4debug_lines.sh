@@ -42,7 +42,7 @@ refused 'extents <30>' 'inode 30 is not in use'
 refused 'extents' '^e4debug: usage: extents PATH'
 refused 'frag a b' '^e4debug: usage: frag '
 refused 'locality /split' 'not a directory'
-refused 'tree /data/old' 'no extent tree: use map indirect'
+refused 'tree /data/old' 'the file has no extent tree: run extents'
 refused 'frag "a' 'missing closing quote'
 for line in 'cd /data' 'change_working_directory /data' 'chroot /data' \
 	'change_root_directory /data' 'lcd /' 'set_current_time 20260101' \
