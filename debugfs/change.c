@@ -120,12 +120,12 @@ static bool check_parent(const struct shell *s, const char *path,
 			      "a component of the path is not a directory");
 	if (dir->i_flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
 		return refuse(s, path, "the directory is encrypted or "
-				       "case-insensitive: mount the "
-				       "filesystem and make the change there");
+				       "case-insensitive: make the change on "
+				       "the mounted filesystem");
 	if (dir->i_flags & EXT4_PROJINHERIT_FL)
 		return refuse(s, path, "the directory has the project "
-				       "inheritance flag: mount the filesystem "
-				       "and make the change there");
+				       "inheritance flag: make the change on "
+				       "the mounted filesystem");
 	return true;
 }
 
@@ -309,16 +309,16 @@ bool file_may_change(const struct shell *s, const char *path,
 	if (f->damaged)
 		return refuse_damaged(s, path);
 	if (flags & EXT4_ENCRYPT_FL)
-		return refuse(s, path, "the file is encrypted: mount the "
-				       "filesystem and make the change there");
+		return refuse(s, path, "the file is encrypted: make the "
+				       "change on the mounted filesystem");
 	if (flags & EXT4_VERITY_FL)
 		return refuse(s, path, "the file uses fs-verity and cannot be "
 				       "changed");
 	if (flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
 		return refuse(s, path, "the file is immutable or append-only");
 	if (!(flags & EXT4_EXTENTS_FL))
-		return refuse(s, path, "the file has no extents: mount the "
-				       "filesystem and make the change there");
+		return refuse(s, path, "the file has no extents: make the "
+				       "change on the mounted filesystem");
 	return true;
 }
 

@@ -407,8 +407,8 @@ static bool change_new(struct writing *w)
 	errcode_t err;
 
 	if (!ext2fs_has_feature_extents(w->s->target.fs->super)) {
-		say("%s: %s: the filesystem lacks the feature extent: mount the "
-		    "filesystem and write the file there", w->s->request,
+		say("%s: %s: the filesystem lacks the feature extent: copy the "
+		    "file to the mounted filesystem", w->s->request,
 		    w->s->name);
 		return false;
 	}

@@ -91,7 +91,7 @@ static void print_fixes(const struct e4check *check)
 		print_command(check, "to run all of these repacks at once",
 			      all);
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
-		puts("the filesystem is mounted: unmount it and run e4check again");
+		puts("unmount the filesystem and run e4check again");
 }
 
 static void print_summary(const struct e4check *check)

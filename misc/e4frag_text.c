@@ -81,10 +81,10 @@ static void print_files(FILE *out, const struct e4frag *frag)
 	     "%s have more fragments than they need",
 	     PERCENT(m->files.fragmented, m->files.count));
 	line(out, "Extents", m->files.extents,
-	     "entries on disk, %s of them unwritten",
+	     "extent tree entries, %s of them unwritten",
 	     NUM(m->files.unwritten_extents));
 	line(out, "  fragments", m->files.fragments,
-	     "contiguous on disk");
+	     "contiguous in a file and on disk");
 	line(out, "  ideal", m->files.ideal_extents,
 	     "fewest extents that could hold the same data");
 	line(out, "  excess", m->files.excess_extents,
@@ -108,9 +108,9 @@ static void print_directories(FILE *out, const struct e4frag *frag)
 
 	putc('\n', out);
 	line(out, "Directories", m->directories.count,
-	     "included in Files");
+	     "included in the count of Files");
 	line(out, "  itable blocks", m->directories.itable_blocks,
-	     "that ls -lR reads; minimum %s",
+	     "read by ls -lR; minimum %s",
 	     NUM(m->directories.itable_blocks_ideal));
 	line(out, "  unused inodes", m->directories.unused_inodes_read_by_fsck,
 	     "in inode tables, scanned by e2fsck");
@@ -121,7 +121,7 @@ static void print_bucket(FILE *out, const struct e4frag *frag, int i)
 	const struct e4l_free_histogram *h = &frag->model.free_space;
 	char bar[BAR_WIDTH + 1];
 
-	fprintf(out, "  %8s up %13s extent%s %9s %7s  %s\n",
+	fprintf(out, "  from %7s %12s extent%s %9s %7s  %s\n",
 		SIZE(blocks_size(frag, 1ULL << i)), NUM(h->bucket[i].runs),
 		h->bucket[i].runs == 1 ? " " : "s",
 		SIZE(blocks_size(frag, h->bucket[i].blocks)),
@@ -220,10 +220,10 @@ static void print_repack(FILE *out, const struct e4frag *frag)
 		     "of %s", NUM(m->free_space.runs));
 	if (frag->spread.count)
 		line(out, "  itable blocks", frag->spread.spare_blocks,
-		     "of %s: with --inodes only",
+		     "of %s, only with --inodes",
 		     NUM(frag->spread.itable_blocks));
 	if (m->damaged_count && !frag->target.mount_point) {
-		fputs("The damage must be repaired first: e2fsck -f ", out);
+		fputs("Before a repack, repair the damage: e2fsck -f ", out);
 		text_puts(out, frag->target.e2fs_words);
 		putc('\n', out);
 	}

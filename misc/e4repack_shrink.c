@@ -132,8 +132,8 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)
 	else if (err == E4L_ET_SHRINK_PINNED &&
 		 ino == r->target.fs->super->s_journal_inum)
 		say("%s: the journal cannot be moved below the new end: remove "
-		    "it (tune2fs -O ^has_journal), shrink with -z FILE, and add "
-		    "it again (tune2fs -j)", r->target.name);
+		    "the journal (tune2fs -O ^has_journal), shrink with -z "
+		    "FILE, and add a journal (tune2fs -j)", r->target.name);
 	else if (err == E4L_ET_SHRINK_PINNED && ino)
 		say("%s: inode %u must not be moved, but has blocks beyond the "
 		    "new end: see --move", r->target.name, ino);
@@ -329,9 +329,9 @@ static void print_rest(const struct e4repack *r, uint64_t bytes)
 	if (!is_image(r, &st))
 		print_device_commands(r, bytes);
 	else
-		printf("If these bytes are the rest of an interrupted run of "
-		       "--shrink, and no other\ndata, run: truncate -s %llu "
-		       "%s\n", (unsigned long long)bytes,
+		printf("If these bytes are left from an interrupted run of "
+		       "--shrink, and are not other\ndata, run: truncate -s "
+		       "%llu %s\n", (unsigned long long)bytes,
 		       r->target.device_word);
 }
 

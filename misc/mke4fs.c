@@ -262,7 +262,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	if (e4l_stat(name, &st)) {
 		if (errno == ENOENT)
 			return true;
-		say_error(name, "cannot use", errno);
+		say_error(name, "cannot access", errno);
 		return false;
 	}
 	*bytes = st.st_size;
@@ -277,7 +277,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		say_error(name, "cannot use", err);
+		say_error(name, "cannot read the size", err);
 	return !err;
 }
 

@@ -151,11 +151,11 @@ ssize_t blob_read(void *blob, const void **buf)
 		b->got += n;
 		hash(b, *buf, n);
 		if (b->got > b->size && !b->s->find)
-			fail(b, "larger than the size in its descriptor");
+			fail(b, "the content is larger than the size in the descriptor");
 	} else if (!n) {
 		b->ended = true;
 		if (b->size != UINT64_MAX && b->got < b->size && !b->s->find)
-			fail(b, "smaller than the size in its descriptor");
+			fail(b, "the content is smaller than the size in the descriptor");
 		else if (!has_digest(b))
 			fail(b, "the content does not match the digest");
 	}
@@ -179,7 +179,7 @@ static bool lacks(struct blob *b, bool may_lack)
 {
 	if (may_lack)
 		b->failed = true;
-	return fail(b, "file is missing");
+	return fail(b, "the file is missing");
 }
 
 static bool open_file(struct blob *b, bool may_lack)
@@ -371,7 +371,7 @@ static char *read_text(struct blob *b, size_t *len)
 						NULL;
 		if (!longer) {
 			fail(b, *len + n > MAX_TEXT ?
-			     "larger than 4 MiB" : "out of memory");
+			     "the document is larger than 4 MiB" : "out of memory");
 			break;
 		}
 		text = longer;

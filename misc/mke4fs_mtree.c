@@ -536,7 +536,7 @@ static bool go_up(struct mtree *m)
 	char *slash = strrchr(m->cwd, '/');
 
 	if (!*m->cwd)
-		return refuse(m, "leads above the root directory", "..");
+		return refuse(m, "the entry leads above the root directory", "..");
 	*(slash ? slash : m->cwd) = '\0';
 	return true;
 }

@@ -399,7 +399,7 @@ static bool load_index(struct oci *o, json_t *index)
 		json_decref((json_t *)json);
 	}
 	if (depth == MAX_INDEXES)
-		refuse(o, "index", "indexes are nested more than 8 deep");
+		refuse(o, "index", "indexes are nested more than 8 levels deep");
 	json_decref(index);
 	return done;
 }

@@ -156,7 +156,8 @@ static bool take_data(struct tar *r, struct member *m)
 		if (!len)
 			continue;
 		if (offset < 0 || len > INT64_MAX - (uint64_t)offset)
-			return complain(r->l, "data beyond the largest file size");
+			return complain(r->l, "the file has data beyond the "
+					      "maximum file size");
 		member_add(m, buf, len);
 		r->taken_bytes += len;
 		if (r->taken_bytes > r->most_bytes)
@@ -403,7 +404,7 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 				   "multi-volume archive first)" :
 				   "unknown file type");
 	if (archive_entry_mode(entry) & ~(AE_IFMT | 07777))
-		return complain(l, "mode out of range");
+		return complain(l, "the mode is out of range");
 	if (!describe(r, entry, &e))
 		return false;
 	if (is_root(l->path) && !S_ISDIR(e.mode))

@@ -29,7 +29,7 @@ static const char *check_name(const char *name)
 		return "the name has no namespace";
 	for (i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
 		if (!strcmp(name, namespaces[i]))
-			return "the name has a namespace only";
+			return "the name consists of a namespace only";
 	return NULL;
 }
 

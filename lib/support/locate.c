@@ -350,8 +350,8 @@ static bool find_partition(struct target *t, const struct stat *st,
 				     blkid_partition_get_start(part),
 				     blkid_partition_get_size(part));
 	else if (locate_partitions(t->device, list, sizeof(list)))
-		say("%s: no partition %llu that can hold a filesystem "
-		    "(expected one of: %s)",
+		say("%s: partition %llu does not exist or cannot hold a "
+		    "filesystem (expected one of: %s)",
 		    t->name, (unsigned long long)number, list);
 	else
 		say("%s: no partition table found", t->name);

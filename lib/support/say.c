@@ -104,8 +104,8 @@ void say_write_error(const char *target, const char *path, const char *what,
 		     errcode_t err)
 {
 	if ((err == ENOSPC || err == EXT2_ET_SHORT_WRITE) && say_is_full(path))
-		say("%s: %s: the disk that contains %s is full: free space "
-		    "there, and run the command again", target, what, path);
+		say("%s: %s: the disk that contains %s is full: free space on "
+		    "the disk, and run the command again", target, what, path);
 	else
 		say_error(target, what, err);
 }
@@ -188,8 +188,8 @@ void say_reads(const char *target, const struct e4l *e)
 	struct e4l_io_stats io;
 
 	e4l_get_io_stats(e, &io);
-	say("%s: read %s in %s requests of at most %s, with %s readahead hints and "
-	    "gaps of up to %s between needed blocks (%s)", target,
+	say("%s: read %s in %s requests of at most %s, with %s readahead hints; "
+	    "unneeded gaps of up to %s were read as well (%s)", target,
 	    units_size(io.bytes, size), units_count(io.reads, reads),
 	    units_size(io.gather_bytes, gather), units_count(io.readaheads, ahead),
 	    units_size(io.gap_bytes, gap),

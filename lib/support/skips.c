@@ -55,10 +55,10 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_STOPPED] = { "stopped", "not reached before the interrupt" },
 	[E4L_SKIP_DIR_LARGE] = { "directory-large", "the extents do not fit "
 				 "in the inode" },
-	[E4L_SKIP_DIR_HOLES] = { "directory-holes", "blocks are missing or "
-				 "unwritten" },
-	[E4L_SKIP_DIR_ENTRIES] = { "directory-entries", "too many entries for "
-				   "an index" },
+	[E4L_SKIP_DIR_HOLES] = { "directory-holes", "the directory has holes "
+				 "or unwritten blocks" },
+	[E4L_SKIP_DIR_ENTRIES] = { "directory-entries", "the directory has too "
+				   "many entries for an index" },
 	[E4L_SKIP_OWN_INODES] = { "own-inodes", "includes the root "
 				  "directory, lost+found or a metadata inode" },
 	[E4L_SKIP_STABLE_INODES] = {
@@ -121,8 +121,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 			     "use" },
 	[E4L_SKIP_UNSUPPORTED] = { "unsupported", "the kernel does not support "
 				   "moving this file" },
-	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "
-			       "by the kernel" },
+	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or the "
+			       "kernel refused the move" },
 	[E4L_SKIP_OTHER_RUN] = { "other-run", "another run of e4repack has "
 				 "reserved the free space" },
 	[E4L_SKIP_RESERVE] = { "reserve", "the remaining free space is "

@@ -144,7 +144,7 @@ for request in 'mkdir /new' "write $work/small /new"; do
 	what=$request
 	digest "$img" >"$work/before"
 	mustfail 1 "$e4debug" -w -R "$request" "$img"
-	says 'has quotas: mount the filesystem'
+	says 'has quotas: make the change on the mounted filesystem'
 	digest "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 	sound "$img"

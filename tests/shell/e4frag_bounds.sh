@@ -93,7 +93,7 @@ END
 check "$e4frag" --json "$img"
 spare=$(json "$out" 'd["repack"]["directories"]["spread"]["spare_itable_blocks"]')
 check "$e4frag" "$img"
-prints "^  itable blocks  *$spare   of [0-9,]*: with --inodes only\$"
+prints "^  itable blocks  *$spare   of [0-9,]*, only with --inodes\$"
 check "$e4repack" --json --only=inodes "$img"
 same "itable blocks" "$(json "$out" 'd["before"]["itable_blocks"] -
 	d["after"]["itable_blocks"]')" "$spare"
@@ -104,4 +104,4 @@ blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')
 dd if=/dev/zero of="$img" bs=4096 seek="$blk" count=1 conv=notrunc status=none
 check "$e4frag" "$img"
-prints "^The damage must be repaired first: e2fsck -f $img\$"
+prints "^Before a repack, repair the damage: e2fsck -f $img\$"

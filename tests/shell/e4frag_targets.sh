@@ -23,7 +23,7 @@ bad 'no device has this UUID' UUID=00000000-1111-2222-3333-444444444444
 : >"$img"
 bad 'the file is empty' "$img"
 echo 'Just a text.' >"$img"
-bad 'too short: truncated, or not an ext4 filesystem' "$img"
+bad 'too short: the device or image is truncated, or contains no ext4 filesystem' "$img"
 truncate -s 100K "$img"
 bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"

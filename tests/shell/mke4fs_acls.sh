@@ -231,7 +231,7 @@ for kind in file link; do
 		'system.posix_acl_default: only directories have a default ACL'
 done
 refuse_odd file SCHILY.xattr.nons y 'nons: the name has no namespace'
-refuse_odd file SCHILY.xattr.user. y 'user.: the name has a namespace only'
+refuse_odd file SCHILY.xattr.user. y 'user.: the name consists of a namespace only'
 # Attributes of other operating systems are omitted.
 for accepted in 'file com.apple.provenance' 'link trusted.x' 'dir user.x'; do
 	# shellcheck disable=SC2086

@@ -260,11 +260,11 @@ broken 'layer 1: .*(truncated|smaller|Truncated)' <<'EOT'
 index(manifest([one]))
 os.truncate(path(one), one["size"] - 10)
 EOT
-broken 'larger than the size in its descriptor' <<'EOT'
+broken 'the content is larger than the size in the descriptor' <<'EOT'
 index(manifest([one]))
 open(path(one), "ab").write(b"more")
 EOT
-broken 'layer 2: blobs.*: file is missing' <<'EOT'
+broken 'layer 2: blobs.*: the file is missing' <<'EOT'
 two = layer(("g", b"two"))
 index(manifest([one, two]))
 os.unlink(path(two))
@@ -294,10 +294,10 @@ EOT
 broken 'not a JSON object' <<'EOT'
 index(blob(b"{ not", OCI + "manifest.v1+json"))
 EOT
-broken 'larger than 4 MiB' <<'EOT'
+broken 'the document is larger than 4 MiB' <<'EOT'
 index(blob(b"{" + b" " * (5 << 20) + b"}", OCI + "manifest.v1+json"))
 EOT
-broken 'indexes are nested more than 8 deep' <<'EOT'
+broken 'indexes are nested more than 8 levels deep' <<'EOT'
 d = manifest([one])
 for n in range(12):
     d = blob({"manifests": [d]}, OCI + "index.v1+json")
@@ -307,7 +307,7 @@ broken 'imageLayoutVersion is not 1' <<'EOT'
 index(manifest([one]))
 open(top + "/oci-layout", "w").write('{"imageLayoutVersion": "2.0"}')
 EOT
-broken 'oci-layout: file is missing' <<'EOT'
+broken 'oci-layout: the file is missing' <<'EOT'
 os.unlink(top + "/oci-layout")
 EOT
 broken 'layer 1: a/../b: a path contains ..' <<'EOT'
@@ -367,10 +367,10 @@ def change(name, what):
 for what in "lost", "wrong", "more":
     change(what + ".tar", what)
 EOT
-refuse 'file is missing' -d docker-archive:lost.tar
+refuse 'the file is missing' -d docker-archive:lost.tar
 refuse 'the content does not match the digest' -d docker-archive:wrong.tar
 refuse 'the layers differ from those in the configuration' \
 	-d docker-archive:more.tar
 refuse 'no image of this name' -d docker-archive:docker.tar:other
 refuse 'not a regular file' -d oci-archive:own
-refuse 'oci-layout: file is missing' -d oci-archive:docker.tar
+refuse 'oci-layout: the file is missing' -d oci-archive:docker.tar

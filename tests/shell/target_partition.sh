@@ -66,9 +66,9 @@ at="$disk?offset=$start"
 mustfail 1 "$e4frag" "$disk"
 says "$disk: .*partitions: .*\(1, 5\) with --partition=N"
 mustfail 1 "$e4frag" --partition=3 "$disk"
-says "$disk: no partition 3 .*1, 5"
+says "$disk: partition 3 does not exist .*1, 5"
 mustfail 1 "$e4frag" --partition=2 "$disk"
-says 'no partition 2 '
+says 'partition 2 does not exist '
 mustfail 1 "$e4frag" --partition=1 "$work/part"
 says 'no partition table'
 mustfail 1 "$e4frag" "$disk?offset=1048576"

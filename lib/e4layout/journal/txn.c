@@ -382,7 +382,7 @@ static errcode_t check_range(struct e4l_txn *t, const struct range *r)
 	if (r->blk <= fs->super->s_first_data_block || r->blk >= end ||
 	    !r->count || r->count > end - r->blk)
 		return e4l_fail(t->j->e, E4L_ET_BLOCK_RANGE,
-				"allocating or freeing", 0, r->blk);
+				"allocating or freeing blocks", 0, r->blk);
 	if (r->blk & mask || (r->count & mask && r->blk + r->count != end))
 		return e4l_fail(t->j->e, E4L_ET_BAD_ARGUMENT,
 				"allocating or freeing part of a cluster", 0,
@@ -406,7 +406,7 @@ static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 			return e4l_fail(t->j->e,
 					in_use ? E4L_ET_BLOCK_NOT_IN_USE :
 						 E4L_ET_BLOCK_IN_USE,
-					"allocating or freeing", 0, blk);
+					"allocating or freeing blocks", 0, blk);
 	return 0;
 }
 

@@ -92,7 +92,8 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
 		return tell_no_filesystem(h, err);
 	case EXT2_ET_SHORT_READ:
 		return e4l_tell(&h->teller, err,
-			"too short: truncated, or not an ext4 filesystem");
+			"too short: the device or image is truncated, or "
+			"contains no ext4 filesystem");
 	case EXT2_ET_SB_CSUM_INVALID:
 	case EXT2_ET_CORRUPT_SUPERBLOCK:
 	case EXT2_ET_BAD_DESC_SIZE:

@@ -53,7 +53,7 @@ static errcode_t check_gap(struct end *s, blk64_t from, blk64_t to)
 	    ext2fs_find_first_set_block_bitmap2(s->fs->block_map, from, to - 1,
 						&blk))
 		return 0;
-	return e4l_fail(s->e, E4L_ET_BLOCK_IN_USE, "moving the end", 0, blk);
+	return e4l_fail(s->e, E4L_ET_BLOCK_IN_USE, "changing the size", 0, blk);
 }
 
 static errcode_t check_tail(struct end *s)
@@ -84,7 +84,7 @@ static errcode_t check_inodes(struct end *s)
 						s->fs->super->s_inodes_count,
 						&ino))
 		return 0;
-	return e4l_fail(s->e, E4L_ET_NO_INODES, "moving the end", ino, 0);
+	return e4l_fail(s->e, E4L_ET_NO_INODES, "changing the size", ino, 0);
 }
 
 static errcode_t check_tables(struct end *s)
@@ -98,7 +98,7 @@ static errcode_t check_tables(struct end *s)
 		    ext2fs_inode_table_loc(fs, g) +
 		    fs->inode_blocks_per_group > s->size.blocks)
 			return e4l_fail_group(s->e, E4L_ET_BAD_ARGUMENT,
-					      "moving the end", g, 0);
+					      "changing the size", g, 0);
 	return 0;
 }
 
@@ -348,7 +348,7 @@ static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 	if (!err)
 		err = fill_sets(s, shape);
 	if (!err && (s->overlap || !all_free(s, &s->new)))
-		err = e4l_fail(s->e, E4L_ET_BAD_ARGUMENT, "moving the end", 0,
+		err = e4l_fail(s->e, E4L_ET_BAD_ARGUMENT, "changing the size", 0,
 			       0);
 	return err;
 }
@@ -598,7 +598,7 @@ errcode_t e4l_shrink_end(struct e4l *e, io_channel external,
 	errcode_t err, err2;
 
 	if (size->blocks >= ext2fs_blocks_count(e->fs->super))
-		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "moving the end", 0, 0);
+		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "changing the size", 0, 0);
 	err = e4l_journal_open(e, external, &s.j);
 	if (err)
 		return err;
@@ -609,7 +609,7 @@ errcode_t e4l_shrink_end(struct e4l *e, io_channel external,
 	e4l_own_free(&s.gone);
 	e4l_own_free(&s.new);
 	if (!err && err2)
-		e4l_fail(e, err2, "moving the end", 0, 0);
+		e4l_fail(e, err2, "changing the size", 0, 0);
 	return err ? err : err2;
 }
 
@@ -648,5 +648,5 @@ errcode_t e4l_shrink_probe(struct e4l *e, io_channel external,
 		blocks += size->reserved_gdt;
 	if (!err && room < blocks)
 		err = E4L_ET_TXN_FULL;
-	return err ? e4l_fail(e, err, "moving the end", 0, 0) : 0;
+	return err ? e4l_fail(e, err, "changing the size", 0, 0) : 0;
 }

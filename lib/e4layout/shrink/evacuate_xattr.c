@@ -30,7 +30,7 @@ static errcode_t copy_block(struct e4l_evac *ev, ext2_ino_t ino, blk64_t from,
 		err = e4l_read(ev->e, from, 1, data);
 	if (!err)
 		err = ext2fs_ext_attr_block_csum_set(fs, ino, to, data);
-	return err ? e4l_fail(ev->e, err, "moving an attribute block", ino,
+	return err ? e4l_fail(ev->e, err, "moving extended attributes", ino,
 			      from) : 0;
 }
 
@@ -58,7 +58,7 @@ static errcode_t move_block(struct e4l_evac *ev,
 		err = e4l_evac_begin(ev);
 	if (!err && e4l_txn_room(ev->txn) < n + MOVE_BLOCKS)
 		err = e4l_fail(ev->e, E4L_ET_TXN_FULL,
-			       "moving an attribute block", v->ino, v->blk);
+			       "moving extended attributes", v->ino, v->blk);
 	if (!err)
 		err = e4l_evac_block(ev, v->blk, &to);
 	if (!err)
