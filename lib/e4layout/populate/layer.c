@@ -20,7 +20,7 @@
 /* The state of resolving a path in a tree. */
 struct way {
 	struct e4l_tree *t;
-	uint32_t at;		/* current directory */
+	uint32_t at;		/* node of the current directory */
 	const char *name;	/* current component, or NULL */
 	size_t len;
 	const char *rest;
@@ -205,9 +205,7 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 		err = e4l_tree_find(t, w.at, w.name, w.len, &old);
 	if (!err && old && old != *id) {
 		e4l_tree_remove(t, old);
-		/*
-		 * if the target was below the removed entry, there is no target
-		 */
+		/* look again: removing the old entry can remove the target */
 		err = e4l_layer_find(t, target, id);
 	}
 	if (!err && !*id)
@@ -261,7 +259,7 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 	return 0;
 }
 
-/* Flags of an entry, computed after all entries of a layer have been read. */
+/* Marks of an entry, which e4l_layer_end() sets and uses. */
 /* a whiteout hides the entry, or a directory above the entry */
 #define HIDDEN	0x1
 #define EMPTIED	0x2	/* the entry is an opaque directory */

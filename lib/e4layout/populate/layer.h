@@ -11,12 +11,13 @@
 struct e4l_layer {
 	const char *name; /* name of the source in messages; may be NULL */
 	/*
-	 * path in the tree of the directory that gets the layer; NULL: the root
+	 * path of the directory in the tree to which the layer is applied;
+	 * NULL: the root
 	 */
 	const char *below;
 	/*
-	 * attributes of directories that the layer does not have, but that the
-	 * paths of the layer's entries contain; extended attributes are ignored
+	 * attributes of directories that e4l_layer functions create because a
+	 * path needs the directory; extended attributes are ignored
 	 */
 	const struct e4l_entry *missing;
 };

@@ -2,11 +2,11 @@
 /*
  * like: plans and writes an image that differs little from an older image.
  *
- *  pop_like.c matches files by path and type; the order of the work
- *  pop_like_map.c compares contents; assigns blocks
+ *  pop_like.c plans the image: matches files by path and type, calls the others
+ *  pop_like_map.c compares contents, and assigns blocks
  *  pop_like_dir.c changes directories, leaf by leaf
- *  pop_like_inode.c inodes and extended attributes
- *  pop_like_quota.c quota files
+ *  pop_like_inode.c changes inodes and extended attributes
+ *  pop_like_quota.c changes quota files
  *  like_copy.c writes the new image
  *
  * The plan changes a copy of the old filesystem in memory.  The old image is
@@ -43,7 +43,7 @@ struct like_file {
 	size_t first, n;
 };
 
-/* The change of the usage of a user, group or project. */
+/* The change of the quota usage of a user, group or project. */
 struct like_usage {
 	uint32_t id;
 	int64_t inodes, bytes;
@@ -64,7 +64,7 @@ enum like_state {
 #define LIKE_WINDOW 64
 
 struct e4l_like {
-	struct e4l *old;	/* borrowed */
+	struct e4l *old;	/* context of the old image; borrowed */
 	struct e4l *e;		/* copy of @old in memory */
 	ext2_filsys fs;		/* the filesystem of @e */
 	struct e4l_tree *t;

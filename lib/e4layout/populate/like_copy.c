@@ -2,7 +2,7 @@
 /*
  * Writes an image that is like an old image:
  *
- *  1. Copy the old image without its superblock; holes stay holes.
+ *  1. Copy the old image, except the primary superblock; holes stay holes.
  *  2. Zero the blocks that may contain removed content.
  *  3. Write changed metadata and new content.
  *  4. Write the superblock, after everything else is on the disk.

@@ -211,8 +211,8 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 
 /* Supplies the blocks of a file, cluster by cluster, in logical order. */
 struct supply {
-	uint64_t left;		/* blocks not taken yet */
-	uint64_t pblk, len;	/* the current free extent */
+	uint64_t left;		/* number of blocks to allocate */
+	uint64_t pblk, len;	/* allocated blocks not supplied yet */
 	/* logical cluster that was supplied last, plus 1; 0: none yet */
 	uint64_t cluster;
 	/* first physical block of the cluster that was supplied last */
@@ -408,7 +408,8 @@ static errcode_t place_dir(struct e4l_populate *p, uint32_t id)
 }
 
 /*
- * Assigns blocks first to attribute blocks, then to the content of EA inodes.
+ * Assigns blocks first to blocks of extended attributes, then to the content of
+ * EA inodes.
  */
 static errcode_t place_attributes(struct e4l_populate *p)
 {
@@ -465,8 +466,8 @@ static errcode_t place_symlink(struct e4l_populate *p, uint32_t id)
 
 /*
  * Assigns blocks to directories first, then to attributes and symbolic links,
- * then to files.  Files are in the order of their priorities; files with equal
- * priorities are in the order of the walk.
+ * then to files.  Files with a higher priority come first.  Files with equal
+ * priorities are in the order of the walk over the directories.
  */
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p)
 {

@@ -78,8 +78,9 @@ static struct e4l_dir_builder builder(const struct children *c)
 }
 
 /*
- * The shape of a directory of KEPT_BLOCKS or more blocks is kept, because the
- * directory may be written in several parts.
+ * If a directory has KEPT_BLOCKS or more blocks, the plan stores the division
+ * of the directory into blocks, because the directory may be written in several
+ * parts.
  */
 #define KEPT_BLOCKS	128
 

@@ -31,7 +31,10 @@ uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n)
 	return extents;
 }
 
-/* Splits runs at the maximum length of an extent. */
+/*
+ * Converts the @n runs @seg to extents.  Splits runs that are longer than an
+ * extent can be.
+ */
 static void list_extents(const struct seg *seg, uint32_t n,
 			 struct e4l_extent *e)
 {
@@ -141,8 +144,8 @@ static uint32_t low_time(uint64_t packed)
 }
 
 /*
- * Sets the times.  Inodes of 128 bytes have 32 bits per time; times after 2038
- * become the last valid time.
+ * Sets the times of the inode.  Inodes of 128 bytes have 32 bits for a time, so
+ * a time after January 2038 becomes the last valid time.
  */
 static void put_times(const struct e4l_populate *p, const struct node *n,
 		      struct ext2_inode_large *i)
@@ -188,8 +191,8 @@ static void put_size(const struct e4l_populate *p, const struct node *n,
 }
 
 /*
- * Stores a device number: in the old format if major and minor fit into 8 bits
- * each, otherwise in the new format.
+ * Stores a device number.  If the major and the minor number fit into 8 bits
+ * each, the old format is used.  If not, the new format is used.
  */
 static void put_device(uint64_t rdev, uint32_t *block)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Plans an image that differs little from an old image.  The key of a file is
- * its path and its type.
+ * Plans an image that differs little from an old image.  A file of the old
+ * image is kept if the tree has a file with the same path and type.
  *
  *  1. Match the entries of the old directories with the nodes of the tree.
- *  2. Free the inodes that have no node.
+ *  2. Free the inodes to which no node was assigned.
  *  3. Compare contents; free the blocks that no file needs.
  *  4. Assign inodes and blocks to new content.
  *  5. Write changed directories, inodes, quota files and bitmaps.
@@ -92,7 +92,10 @@ static errcode_t get_memory(struct e4l_like *l)
 	return 0;
 }
 
-/* Plans the order of the tree, and checks that the old image can hold it. */
+/*
+ * Plans the order of the tree's nodes, and checks that the old filesystem can
+ * store all files of the tree.
+ */
 static errcode_t prepare_tree(struct e4l_like *l,
 			      const struct e4l_populate_options *o)
 {
@@ -458,7 +461,7 @@ static errcode_t take_for_libext2fs(ext2_filsys fs, blk64_t goal, blk64_t *ret)
 
 	/*
 	 * ext2fs_alloc_block() marks the block as in use, so clear the mark
-	 * here
+	 * that e4l_like_take_one() has set
 	 */
 	errcode_t err = e4l_like_take_one(l, ret);
 
@@ -511,7 +514,10 @@ errcode_t e4l_like_plan(struct e4l *old, int fd, struct e4l_tree *t,
 	l->old = old;
 	l->t = t;
 	l->fd = fd;
-	/* e4l_populate_free() needs these members after any failure */
+	/*
+	 * set these members first, because e4l_populate_free() uses the members
+	 * even if planning fails
+	 */
 	l->p->t = t;
 	l->p->first_map = t->maps.n;
 	l->p->first_extra = t->extras.n;

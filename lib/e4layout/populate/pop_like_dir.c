@@ -747,8 +747,8 @@ errcode_t e4l_like_put_dir(struct e4l_like *l, uint32_t id,
 
 	w.map.extents = inode->i_flags & EXT4_EXTENTS_FL;
 	/*
-	 * an inline directory has no blocks, and keeps the flag only if
-	 * unchanged
+	 * an inline directory has no blocks; the flag is set only if the
+	 * directory does not change
 	 */
 	if (inode->i_flags & EXT4_INLINE_DATA_FL)
 		return 0;

@@ -431,7 +431,10 @@ static errcode_t open_xattrs(struct e4l_like *l, ext2_ino_t ino,
 	return err;
 }
 
-/* Writes the name of an attribute to @name, which has MAX_NAME bytes. */
+/*
+ * Writes the name of an attribute, including the prefix, to @name, which has
+ * MAX_NAME bytes.
+ */
 static void full_name(const struct xrecord *rec, const char *text, char *name)
 {
 	const char *prefix = e4l_tree_xattr_prefix(rec->index);

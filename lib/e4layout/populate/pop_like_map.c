@@ -573,7 +573,7 @@ static uint64_t count_open(const struct e4l_like *l,
 	return n;
 }
 
-/* State of the assignment of blocks to one file. */
+/* The state of assigning blocks to one file. */
 struct settling {
 	struct e4l_like *l;
 	const struct like_map *map;
@@ -749,7 +749,7 @@ static uint64_t make_extents(const struct settling *s, struct e4l_extent *e)
 	return n;
 }
 
-/* Whether the runs map the same blocks as the old map. */
+/* Whether the runs s->out map the same blocks as the old map s->map. */
 static bool is_same_map(const struct settling *s)
 {
 	struct cursor c = { .v = s->map->runs.v, .n = s->map->runs.n };
@@ -831,7 +831,7 @@ static errcode_t write_tree(struct settling *s, ext2_ino_t ino,
 	return err;
 }
 
-/* Enters the new blocks of the file into the indirect map of @inode. */
+/* Maps the new blocks of the file in the indirect map of @inode. */
 static errcode_t write_indirect(struct settling *s, ext2_ino_t ino,
 				struct ext2_inode_large *inode)
 {

@@ -416,8 +416,8 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 	if (err)
 		return err;
 	/*
-	 * wanted_inodes includes the root and lost+found, which already have
-	 * inodes
+	 * wanted_inodes includes the root and lost+found, so free_inodes must
+	 * include the inodes of the root and lost+found, too
 	 */
 	p->stats.free_inodes = p->fs->super->s_free_inodes_count + 1 +
 			       !!p->lost_found;

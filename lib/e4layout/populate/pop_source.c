@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Reads the content of files.  Files of a source directory are opened by path
- * and read one by one.  Files of a device or an archive are read by position:
- * ranges are collected first, announced to the kernel, and then read in the
- * order of the source.  One call reads several nearby ranges.
+ * and read one by one.  Files of a device or an archive are read by byte
+ * offset.  Ranges are collected first, announced to the kernel, and then read
+ * in the order of the source.  One call reads several nearby ranges.
  */
 #include "config.h"
 #include <errno.h>
@@ -264,8 +264,8 @@ struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 	size_t i;
 
 	/*
-	 * Check each data file once: layers from the same file have consecutive
-	 * sources.
+	 * Check each data file only once.  The sources of layers from the same
+	 * file are consecutive.
 	 */
 	for (i = 0; i < t->sources.n && !any; i++)
 		any = !t->sources.v[i].by_path &&

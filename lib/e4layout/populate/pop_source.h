@@ -29,10 +29,10 @@ struct e4l_source {
 	 * directory has no node; 0: no directory is open
 	 */
 	uint32_t dir;
-	uint16_t dir_source;	/* source of the directory */
+	uint16_t dir_source;	/* source that has the directory */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
-	char *between;		/* buffer for gaps between ranges */
+	char *between;		/* buffer for bytes between ranges */
 };
 
 /*
@@ -51,8 +51,8 @@ errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 			  size_t len, char *buf);
 
 /*
- * Reads all ranges that e4l_source_want() has noted, in the order of the
- * source.  Errors: as e4l_source_want().
+ * Reads all ranges that e4l_source_want() has added to s->wanted, in the order
+ * of the source.  Errors: as e4l_source_want().
  */
 errcode_t e4l_source_fetch(struct e4l_source *s);
 

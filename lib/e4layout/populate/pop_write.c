@@ -62,21 +62,21 @@ struct batch {
 	struct chunk chunks[BATCH_CHUNKS];
 	struct part parts[BATCH_CHUNKS];
 	unsigned int n;
-	char *buf;		/* BATCH_BYTES long */
+	char *buf;		/* buffer of BATCH_BYTES bytes */
 };
 
 struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* protects all members below, and p->fs->io */
 	pthread_cond_t free;	/* signaled when a chunk becomes free */
-	size_t item;		/* first item of the next part */
+	size_t item;		/* index of the first item of the next part */
 	uint32_t skip;
 	struct chunk chunks[MAX_WRITERS];
 	unsigned int n_chunks;
 	struct chunk *open;	/* chunk to which the next part may belong */
 	uint32_t part_bytes;
 	struct e4l_source source; /* initial value of each thread's source */
-	unsigned int batches;	/* threads that have a batch buffer */
+	unsigned int batches;	/* number of threads that have a batch buffer */
 	char *bufs;
 	uint64_t done, total;	/* written blocks, and blocks to write */
 	errcode_t err;
@@ -376,7 +376,8 @@ static errcode_t write_chunk(struct e4l_populate *p, const struct chunk *c)
 		if (put > 0)
 			done += put;
 		else if (put < 0 && errno == EINVAL && fd != p->target.fd)
-			fd = p->target.fd; /* direct writes are not supported */
+			/* the file does not support O_DIRECT */
+			fd = p->target.fd;
 		else if (put == 0 || errno != EINTR)
 			return e4l_fail(p->e, put ? errno : EIO,
 					"writing the image", 0, c->pblk);

@@ -202,7 +202,7 @@ unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 
 /* Pointers to the next entry and the next value in an attribute area. */
 struct area {
-	char *base;		/* origin of value offsets */
+	char *base;		/* address from which e_value_offs counts */
 	char *entry;
 	char *value;		/* values grow downwards from the end */
 };

@@ -82,8 +82,9 @@ static uint64_t free_blocks(ext2_filsys fs, blk64_t from, blk64_t last)
 }
 
 /*
- * Corrects counts of free blocks: with -E packed_meta_blocks, mke2fs also
- * subtracts blocks in group 0 from the counts of other groups.
+ * Counts the free blocks of each group again, because the counts of mke2fs can
+ * be wrong.  With -E packed_meta_blocks, mke2fs subtracts blocks in group 0
+ * also from the counts of other groups.
  */
 static void count_free_blocks(ext2_filsys fs)
 {

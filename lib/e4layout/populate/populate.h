@@ -2,13 +2,13 @@
 /*
  * populate: writes a tree as an image.
  *
- *  populate.c public functions; refusals
- *  pop_plan.c order of all items, inode numbers
+ *  populate.c defines public functions, and checks the tree and the filesystem
+ *  pop_plan.c orders all items, and assigns inode numbers
  *  pop_blocks.c assigns blocks to items
- *  pop_dir.c directory blocks
- *  pop_inode.c inodes and extent trees
- *  pop_xattr.c extended attributes
- *  pop_quota.c quota files
+ *  pop_dir.c builds directory blocks
+ *  pop_inode.c builds inodes and extent trees
+ *  pop_xattr.c places and builds extended attributes
+ *  pop_quota.c builds quota files
  *  pop_source.c reads the source, by path or in the order of a device
  *  pop_write.c writes the image, once, in disk order
  *
@@ -93,7 +93,7 @@ struct e4l_populate {
 	uint32_t lost_found;		/* node of lost+found; 0: none */
 	uint32_t lost_found_blocks;
 
-	uint32_t *order; /* children of all directories, as nodes */
+	uint32_t *order; /* nodes of all children, directory by directory */
 	VEC(uint32_t) dirs;	/* nodes of directories, parents first */
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* [inode number]: node, or 0 */
@@ -109,7 +109,10 @@ struct e4l_populate {
 	VEC(struct item) items;
 	VEC(struct seg) segs;
 	VEC(struct xplace) xplaces;
-	/* [set]: index in @xplaces for more inodes with this set */
+	/*
+	 * [set]: index in @xplaces for the next inode with this set; 0: none
+	 * yet
+	 */
 	uint32_t *xplace_of;
 	VEC(struct blob) blobs;
 

@@ -47,7 +47,7 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
 /*
  * ext4 has two bits for the epoch.  e2fsck assumes that times of epoch 3
  * (2310-04-04 to 2378) are times before 1970 that an old kernel has written,
- * and changes them.
+ * and changes such times.
  */
 #define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
@@ -249,8 +249,8 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 }
 
 /*
- * Removes @n from the link group of @n.  Then, @n is the only name of a new
- * inode.
+ * Removes @n from the link group of @n.  Afterwards, @n is the only name of a
+ * separate inode.
  */
 static void leave_group(struct e4l_tree *t, struct node *n)
 {

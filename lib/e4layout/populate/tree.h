@@ -53,14 +53,14 @@ struct node {
 	uint32_t name;		/* offset of the name in the arena */
 	uint32_t parent;
 	/*
-	 * directory: index of the first child in order[]; other types: index of
-	 * a link group
+	 * directory: index of the first child in e4l_populate.order; other
+	 * types: index of a link group
 	 */
 	uint32_t child;
 	uint32_t n_child;
 	union {
 		uint32_t hash;	/* after planning: hash of the name */
-		uint32_t layer;	/* before planning: layer of the name */
+		uint32_t layer;	/* before planning: number of the layer */
 	};
 	uint32_t uid, gid;
 	uint32_t ino;
@@ -148,7 +148,7 @@ struct e4l_tree {
 	VEC(struct map) maps;
 	VEC(struct extra) extras;
 	VEC(struct link_group) groups;
-	VEC(struct node) changed; /* see e4l_tree_change() */
+	VEC(struct node) changed; /* nodes that e4l_tree_change() returns */
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
 	/*
@@ -168,7 +168,7 @@ struct e4l_tree {
 	VEC(struct source) sources;
 	uint32_t base; /* node of the current layer's directory */
 	struct node missing; /* template for directories that a layer lacks */
-	VEC(uint32_t) hidden, emptied;	/* whiteouts of the current layer */
+	VEC(uint32_t) hidden, emptied;	/* whiteouts of the layer */
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
@@ -183,9 +183,9 @@ errcode_t e4l_vec_grow(void *vec, size_t size, size_t more);
 uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h);
 
 /*
- * Packs a time: 34 bits of seconds since 1901, 30 bits of nanoseconds.  A time
- * that ext4 or e2fsck cannot represent becomes the nearest valid time, and is
- * marked.
+ * Packs a time into 64 bits: 34 bits of seconds since 1901, 30 bits of
+ * nanoseconds.  A time that ext4 or e2fsck cannot represent becomes the nearest
+ * valid time, and is marked.
  */
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec);
 uint64_t e4l_pack_stamp(const struct e4l_time *t);
@@ -234,13 +234,13 @@ static inline bool e4l_tree_has(const struct e4l_tree *t, uint32_t id)
 }
 
 /*
- * Adds a directory that is missing in the layer, with the attributes @missing
- * of struct e4l_layer.
+ * Adds a directory that the layer's paths need, with the attributes
+ * e4l_layer.missing of the current layer.
  */
 errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
 			    const char *name, size_t len, uint32_t *id);
 
-/* Adds a node without a name, for the image's own inodes. */
+/* Adds a node without a name, for an EA inode or a quota file. */
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);
 

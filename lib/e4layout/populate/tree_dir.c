@@ -47,7 +47,7 @@ struct walk {
 	dev_t dev;		/* device of the root directory */
 	pthread_mutex_t lock;	/* protects all members below, and the tree */
 	pthread_cond_t more;
-	VEC(uint32_t) todo;	/* directories to read */
+	VEC(uint32_t) todo;	/* nodes of directories to read */
 	/* number of threads that may add directories to @todo */
 	unsigned int busy;
 	errcode_t err;
@@ -388,7 +388,7 @@ static int by_ino(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-/* Lists the names in @fd, and closes @fd. */
+/* Lists the names in the directory @fd, and closes @fd. */
 static errcode_t list(struct walker *me, int fd)
 {
 	DIR *dir = fdopendir(fd);

@@ -34,9 +34,9 @@ void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
 
 
 /*
- * Sets the content of @id, a regular file, and of all its other names to the
- * content of @entry (size, pos or path, stretches).  Other members of @entry are
- * ignored.
+ * Sets the content of the regular file @id, for all names of the file, to the
+ * content of @entry (size, pos or path, stretches).  Other members of @entry
+ * are ignored.
  */
 errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 			       const struct e4l_entry *entry);

@@ -526,7 +526,9 @@ static errcode_t load_root(struct load *l)
 	return 0;
 }
 
-/* Marks the blocks of the inodes in l->damage->sharing in l->shared. */
+/*
+ * Sets in l->shared the bits of all blocks of the inodes in l->damage->sharing.
+ */
 static errcode_t note_shared(struct load *l)
 {
 	ext2_ino_t ino, last = l->fs->super->s_inodes_count, at = 1;

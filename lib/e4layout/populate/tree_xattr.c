@@ -137,7 +137,7 @@ static int by_name(const void *a, const void *b)
 	return cmp ? cmp : x < y ? -1 : x > y;
 }
 
-/* Appends the record of an attribute, if ext4 can store it. */
+/* If ext4 can store the attribute @x, appends a record of @x to xbytes. */
 static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
 {
 	const struct prefix *prefix = find_prefix(x->name);
@@ -428,7 +428,8 @@ static int compare_name(const struct xrecord *rec, const char *name,
 
 /*
  * Appends the records of @set, sorted by name, with @x in place of an attribute
- * of the same name.  If @x has no value, appends the other records only.
+ * of the same name.  If @x has no value, leaves out the attribute of the same
+ * name.
  */
 static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 			  const struct e4l_tree_xattr *x)
