@@ -57,9 +57,10 @@ struct fitting {
 	uint64_t blocks;
 	blk64_t from;
 	/*
-	 * @behind: the first free extent of at least @blocks blocks from @from
-	 * on; @any: the first free extent of at least @blocks blocks; @longest:
-	 * the largest free extent.  A length of 0: none was found.
+	 * @behind is the first free extent of at least @blocks blocks that
+	 * begins at or after block @from.  @any is the first such free extent
+	 * in the filesystem, and @longest is the largest free extent.  If the
+	 * length of a member is 0, there is no such extent.
 	 */
 	struct e4l_block_run behind, any, longest;
 };
@@ -324,7 +325,8 @@ bool file_may_change(const struct shell *s, const char *path,
 
 struct range {
 	ext2_ino_t ino;
-	uint64_t start, end;		/* the blocks from @start to @end - 1 */
+	/* blocks of the file: @start to @end - 1 */
+	uint64_t start, end;
 	uint64_t size;			/* resulting size of the file */
 	blk64_t goal;
 };

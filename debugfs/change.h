@@ -30,8 +30,9 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 /*
  * Sets *@goal to the first block of a free extent for @blocks blocks of a file
  * near inode @ino.  Searches for a free extent of at least @blocks blocks,
- * first from the start of @ino's group on, and then from the start of the
- * filesystem on.  If no free extent is large enough, uses the largest one.
+ * first from the start of the group of @ino on, and then from the start of the
+ * filesystem on.  If no free extent is large enough, uses the largest free
+ * extent.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);
@@ -40,7 +41,7 @@ errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
-	ext2_ino_t ino;		/* 0: the name does not exist */
+	ext2_ino_t ino;		/* inode of the name; 0: no such name */
 	bool full; /* the directory has the maximum number of subdirectories */
 };
 
@@ -58,7 +59,10 @@ errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type);
 
-/* Whether the content of @f may be changed.  If not, prints the reason. */
+/*
+ * Returns whether the content of @f may be changed.  If the content must not be
+ * changed, prints the reason.
+ */
 bool file_may_change(const struct shell *s, const char *path,
 		     const struct file *f);
 

@@ -166,7 +166,7 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 struct kind {
 	uint64_t (*draw)(const struct drawing *d, dgrp_t group, char *row);
 	const char *legend, *key;
-	/* false: omit groups that contain no block of the file */
+	/* whether rows of groups without blocks of the file are drawn */
 	bool all;
 };
 

@@ -154,8 +154,8 @@ bool do_quit(struct shell *s, int argc, const char *const *argv)
 /* -------------------------------------------------------------------- lines */
 
 /*
- * Whether the double quotes in @line are balanced.  If they are not balanced,
- * libss prints an error but does not return it.
+ * Returns whether the double quotes in @line are balanced.  libss prints an
+ * error for unbalanced quotes, but returns success.
  */
 static bool is_balanced(const char *line)
 {
@@ -191,7 +191,9 @@ bool shell_do(struct shell *s, const char *line)
 	free(copy);
 	if (err == SS_ET_COMMAND_NOT_FOUND)
 		return shell_pass(s, line);
-	/* ss_execute_line() returns 0 if it runs out of memory */
+	/*
+	 * If memory runs out, ss_execute_line() returns 0 and runs no request.
+	 */
 	if (!err && s->failed && !s->request)
 		err = ENOMEM;
 	if (err)

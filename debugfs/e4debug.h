@@ -45,7 +45,8 @@ struct shell {
 	bool open;
 	/* a check before the first change of this session found no errors */
 	bool checked;
-	char *name;			/* as given by the user */
+	/* name of the target, as given by the user */
+	char *name;
 	uint64_t partition;
 	struct target target;
 	struct e4l *e;
@@ -66,7 +67,7 @@ struct shell {
  * printing an error.
  */
 bool shell_open(struct shell *s, const char *name, uint64_t partition);
-/* Closes the filesystem, if open. */
+/* If a filesystem is open, closes the filesystem. */
 bool shell_close(struct shell *s);
 /*
  * Closes the filesystem, calls @work, and opens the filesystem again.  @work
@@ -116,11 +117,10 @@ void shell_progress(struct shell *s, uint64_t done, uint64_t total);
 /* ----------------------------------------------------------------- output.c */
 
 /*
- * Prints @object, the result of a request, and frees it.  If @object is NULL,
- * reports a lack of memory.
- *
- * JSON output begins with the members "schema" and "request".  Text output has
- * one line for each number and string, and a table for each array of objects.
+ * Prints and frees @object, the result of a request.  If @object is NULL,
+ * reports a lack of memory.  JSON output begins with the members "schema" and
+ * "request".  Text output has one line for each number and string, and a table
+ * for each array of objects.
  */
 bool shell_show(const struct shell *s, json_t *object);
 /*

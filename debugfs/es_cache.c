@@ -101,8 +101,8 @@ static void grow_table(struct e4l_es_cache *c)
 }
 
 /*
- * Returns the inode @ino, and adds it if necessary.  If memory runs out,
- * returns NULL.
+ * Returns the inode @ino of the cache.  If the cache does not contain the
+ * inode, adds the inode.  If memory runs out, returns NULL.
  */
 static struct es_inode *get_inode(struct e4l_es_cache *c, ext2_ino_t ino)
 {
@@ -392,8 +392,9 @@ static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 		struct es_inode *inode = queue->inode;
 
 		/*
-		 * Move this inode to the end of the list, so that all other
-		 * inodes are visited before its remaining entries.
+		 * Move the inode to the end of the list, so that all other
+		 * inodes are visited before the remaining entries of this
+		 * inode.
 		 */
 		list_del(&queue->link);
 		list_add_tail(&c->queues[age], &queue->link);
@@ -571,7 +572,8 @@ static bool continues(const struct es_entry *entry, uint64_t distance,
 }
 
 /*
- * Shortens @entry so that it begins at @lblk, which must be one of its blocks.
+ * Removes the blocks before @lblk from @entry.  @lblk must be a block of
+ * @entry.
  */
 static void cut_head(struct es_entry *entry, uint64_t lblk)
 {

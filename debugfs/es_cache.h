@@ -77,11 +77,16 @@ struct e4l_es_stats {
 	uint64_t entries;
 	uint64_t reclaimable;	/* entries that are not delayed */
 	uint64_t active;	/* reclaimable entries with the age ES_ACTIVE */
-	/* current memory, and its maximum so far */
+	/*
+	 * memory that the cache uses now, and its maximum since the cache was
+	 * made
+	 */
 	uint64_t bytes, max_bytes;
 	uint64_t limit_bytes;
 	uint64_t hits, misses;	/* lookup counters */
-	/* number of searches for entries to free, because of the limit */
+	/*
+	 * number of scans, which search for entries to free at the memory limit
+	 */
 	uint64_t scans;
 	/*
 	 * number of inodes and entries that scans have visited: total of all
@@ -120,7 +125,7 @@ struct es_entry {
 	bool accessed; /* looked up since reclaim last visited the entry */
 };
 
-/* The reclaimable entries of an inode that have one age. */
+/* All reclaimable entries of one age in an inode. */
 struct es_queue {
 	/* if the queue is not empty: link in the cache's list of queues */
 	struct es_link link;

@@ -145,7 +145,7 @@ uint64_t file_blocks(const struct shell *s, const struct file *f)
 
 struct filling {
 	const struct shell *s;
-	/* first block to cache; first block that has not been read yet */
+	/* @from: first block to cache; @at: first block not read yet */
 	uint64_t from, at;
 	unsigned int n;
 };

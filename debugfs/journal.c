@@ -24,7 +24,7 @@
 
 struct logged {
 	uint32_t sequence;
-	uint32_t at;			/* first block in the journal */
+	uint32_t at;			/* first block of the transaction */
 	uint32_t blocks, revoked;
 	bool committed, replay;
 	uint64_t seconds;		/* time of the commit */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * write: copies a file of the host to a new or preallocated file.  The data are
- * written to unreferenced blocks or unwritten extents, through a plug.  One
- * transaction then makes the data part of the file.
+ * write: copies a file of the host to a new or preallocated file.  First, the
+ * data are written to unreferenced blocks or to unwritten extents, in large
+ * writes.  One transaction then makes the data part of the file.
  */
 #include "config.h"
 #include <errno.h>
@@ -52,8 +52,8 @@ struct writing {
 /* --------------------------------------------------------------------- data */
 
 /*
- * Makes a plug that writes to @device.  Closing the plug does not close
- * @device.
+ * Makes a plug, a channel that combines small writes, for @device.  Closing the
+ * plug does not close @device.
  */
 static errcode_t plug_in(struct writing *w, ext2_filsys fs, io_channel device)
 {

@@ -99,7 +99,9 @@ static errcode_t run_check(struct e4check *check)
 		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
 	e4l_findings_sort(&check->found);
-	/* paths are optional: the report always has inode numbers */
+	/*
+	 * The check does not fail without paths: the report has inode numbers.
+	 */
 	if (!err)
 		check->nameless = load_names(check);
 	interrupt_stop(&in);

@@ -28,7 +28,7 @@ struct e4frag {
 	/* state of the run */
 	struct target target;
 	struct e4l *e;
-	ext2fs_inode_bitmap only;	/* NULL: all inodes */
+	ext2fs_inode_bitmap only;	/* inodes to report; NULL: all */
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
 	struct json_line line;		/* a line of --files */

@@ -25,8 +25,8 @@ struct dirs {
 	struct subtree *rows;		/* sorted by inode number */
 	size_t n_rows;
 	/*
-	 * for each inode, 1 + the row of its directory, or 0 if the directory
-	 * is unknown; in units of UNIT_INODES inodes
+	 * for each inode, 1 + the row of the inode's directory; 0: that
+	 * directory is unknown; divided into units of UNIT_INODES inodes
 	 */
 	uint32_t **in;
 	size_t n_units;

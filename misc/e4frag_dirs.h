@@ -15,7 +15,7 @@ struct subtree {
 	ext2_ino_t ino;
 	/* number of subdirectories whose sums have not been added yet */
 	uint32_t open;
-	uint64_t files;			/* of any type */
+	uint64_t files;			/* number of files of any type */
 	uint64_t blocks, extents, fragments, ideal_extents, splits;
 };
 
@@ -29,7 +29,7 @@ struct dirs;
  */
 errcode_t dirs_new(struct e4l *e, ext2fs_inode_bitmap only, struct dirs **ret);
 
-/* Callback for e4l_model_options.piece. */
+/* A callback for e4l_model_options.piece: adds a file to its directory. */
 void dirs_piece(struct dirs *d, const struct e4l_piece *piece,
 		const struct e4l_file_score *score);
 

@@ -23,7 +23,8 @@ struct look {
 	struct look_histogram extents, locality;
 	/*
 	 * the directories with the most inode-table blocks beyond the ideal,
-	 * the worst first; equal directories are sorted by inode number
+	 * the worst first; directories with equally many blocks are sorted by
+	 * inode number
 	 */
 	struct e4l_dir_locality dirs[LOOK_DIRS];
 	size_t n_dirs;

@@ -10,10 +10,11 @@
  * whose extents are drawn.
  */
 #define PAGE_FILES	20
-#define PAGE_EXTENTS	300		/* extents of each file */
-#define PAGE_PATH_BYTES	1024		/* bytes of each path, escaped */
-#define PAGE_TEXT_BYTES	(64 << 10)	/* bytes of the text report */
-#define PAGE_BEFORE_BYTES (512 << 10)	/* bytes of the report of --compare */
+#define PAGE_EXTENTS	300		/* maximum for each file */
+#define PAGE_PATH_BYTES	1024		/* maximum for an escaped path */
+#define PAGE_TEXT_BYTES	(64 << 10)	/* maximum for the text report */
+/* maximum for the report of --compare */
+#define PAGE_BEFORE_BYTES (512 << 10)
 
 /*
  * Returns @path.  If @path is too long, returns "..." and the end of @path, and

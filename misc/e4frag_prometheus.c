@@ -21,7 +21,8 @@
 
 struct metric {
 	const char *name, *help;
-	bool blocks;			/* converted from blocks to bytes */
+	/* the value is in blocks, the metric in bytes */
+	bool blocks;
 	size_t offset;
 };
 
@@ -178,8 +179,8 @@ static bool put_info(const struct prom *p, const struct e4frag *frag)
 }
 
 /*
- * Writes a sample for every possible size, even if it is 0, so that the set of
- * time series does not change between runs.
+ * Writes a sample for every possible size, also if no free extent has the size,
+ * so that the set of time series does not change between runs.
  */
 static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 {

@@ -37,7 +37,8 @@ struct e4repack {
 	uint64_t free_run;
 	/* new size in bytes; 0: the smallest; NOT_GIVEN: do not shrink */
 	uint64_t shrink_bytes;
-	uint64_t free_bytes;	/* free bytes of the smallest size; NOT_GIVEN */
+	/* free space of the smallest size; or NOT_GIVEN */
+	uint64_t free_bytes;
 	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
 	struct args_texts exclude;
@@ -65,7 +66,7 @@ struct e4repack {
 	/* messages to print when a signal arrives */
 	char *first, *second;
 	bool planned;			/* the plan was not empty */
-	uint64_t planned_blocks;	/* planned new size */
+	uint64_t planned_blocks;	/* planned size of the filesystem */
 	bool truncated;			/* the image has the new size */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */
@@ -126,22 +127,25 @@ errcode_t e4repack_online(struct e4repack *r,
 
 /* ------------------------------------------------------- e4repack_shrink.c */
 
-/* Whether --shrink was given. */
+/* Returns whether --shrink was given. */
 bool e4repack_shrinks(const struct e4repack *r);
 /*
- * If options cannot be combined with --shrink or --free, returns a message about
- * them, otherwise NULL.
+ * If the given options cannot be combined with --shrink or --free, returns a
+ * message about the options.  Otherwise, returns NULL.
  */
 const char *e4repack_shrink_contradiction(const struct e4repack *r);
 /* If the filesystem is mounted, prints a message and returns true. */
 bool e4repack_shrink_refuses(const struct e4repack *r, const char *name);
-/* Prints @err if it is a failure of --shrink; otherwise, returns false. */
+/*
+ * If @err is a failure of --shrink, prints the failure and returns true.
+ * Otherwise, returns false.
+ */
 bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
-/* Truncates an image that contains the filesystem only. */
+/* Truncates the image to the new size, if it has only the filesystem. */
 void e4repack_truncate(struct e4repack *r);
-/* Returns e4l_repack_what.shrink_blocks. */
+/* Returns the value of e4l_repack_what.shrink_blocks for --shrink. */
 uint64_t e4repack_shrink_blocks(const struct e4repack *r);
-/* If a file limits the new size, prints its inode. */
+/* If a file limits the new size, prints the inode number of the file. */
 void e4repack_say_limit(const struct e4repack *r);
 /* If the filesystem is larger than planned, prints a message. */
 void e4repack_say_larger(const struct e4repack *r);

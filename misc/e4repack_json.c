@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The object e4repack/1. doc/schema describes it. */
+/* Makes the object e4repack/1, which doc/schema describes. */
 #include "config.h"
 #include "support/json_layout.h"
 #include "support/skips.h"

@@ -89,8 +89,9 @@ void e4repack_print_planned(const struct e4repack *r,
 static const struct row {
 	const char *label;
 	size_t offset;
-	bool blocks;			/* converted to a size */
-	bool offline;			/* unknown for a mounted filesystem */
+	/* the number counts blocks, and is printed as a size */
+	bool blocks;
+	bool offline;			/* not known if the target is mounted */
 } rows[] = {
 	{ .label = "Files fragmented", .offset = LAYOUT(fragmented_files) },
 	{ .label = "Extents", .offset = LAYOUT(extents) },
@@ -223,7 +224,7 @@ static void print_map(const struct e4repack *r, const char *title,
 	map_print(stdout, title, map, r->target.fs->blocksize);
 }
 
-/* Prints the command for the shell. */
+/* Prints the shell command that undoes the run. */
 static void print_undo(const struct e4repack *r)
 {
 	fputs("\nTo undo: e2undo ", stdout);
@@ -262,7 +263,7 @@ static const char *by_what(const struct e4repack *r)
 }
 
 /*
- * Reports that discarding failed.  If the device does not support discard, this
+ * If discarding failed, prints the error.  A device without support for discard
  * is not a failure of the run.
  */
 static void say_discarded(struct e4repack *r)

@@ -31,7 +31,7 @@ uint64_t e4repack_shrink_blocks(const struct e4repack *r)
 
 	if (!e4repack_shrinks(r) || !r->shrink_bytes)
 		return 0;
-	/* 0 would select the smallest size */
+	/* 0 blocks would mean the smallest size. */
 	return blocks ? blocks : 1;
 }
 
@@ -61,7 +61,10 @@ bool e4repack_shrink_refuses(const struct e4repack *r, const char *name)
 	return true;
 }
 
-/* Whether the run has changed the size, or a dry run would. */
+/*
+ * Returns whether the run has changed the size or, in a dry run, would change
+ * the size.
+ */
 static bool has_shrunk(const struct e4repack *r)
 {
 	const struct e4l_shrink_result *s = &r->result.shrink;
@@ -144,7 +147,7 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)
 
 /* --------------------------------------------------------------- truncating */
 
-/* Whether the filesystem begins at the start of a regular file. */
+/* Returns whether the filesystem begins at the start of a regular file. */
 static bool is_image(const struct e4repack *r, struct stat *st)
 {
 	const struct target *t = &r->target;
@@ -155,7 +158,7 @@ static bool is_image(const struct e4repack *r, struct stat *st)
 	       S_ISREG(st->st_mode);
 }
 
-/* Whether the target is an image file that contains the filesystem only. */
+/* Returns whether the target is an image with only the filesystem. */
 static bool is_whole_image(const struct e4repack *r)
 {
 	uint64_t bytes = e4repack_bytes(r, r->result.shrink.old_blocks);
@@ -165,8 +168,8 @@ static bool is_whole_image(const struct e4repack *r)
 }
 
 /*
- * Truncates the locked file: another file can have the name of the image by
- * now.
+ * Truncates the open file instead of the name of the image, because another
+ * file can have this name by now.
  */
 void e4repack_truncate(struct e4repack *r)
 {
@@ -218,7 +221,10 @@ static void print_command(const char *layer, const char *format, ...)
 	va_end(args);
 }
 
-/* Whether the target is a loop device that begins at the start of its file. */
+/*
+ * Returns whether the target is a loop device that begins at the start of its
+ * file.
+ */
 static bool is_loop(const struct e4repack *r)
 {
 	char path[sizeof("/sys/dev/block/4294967295:4294967295/loop/offset")];
@@ -298,7 +304,7 @@ static void print_next(const struct e4repack *r, uint64_t bytes)
 
 /*
  * Returns the number of bytes between the end of the filesystem and the end of
- * its image, device or partition; 0 also if that end is unknown.
+ * its image, device or partition.  If the latter end is unknown, returns 0.
  */
 static uint64_t bytes_behind(const struct e4repack *r, uint64_t bytes)
 {
@@ -313,15 +319,15 @@ static uint64_t bytes_behind(const struct e4repack *r, uint64_t bytes)
 }
 
 /*
- * Prints the next step if nothing was to do: a run can have ended between the
- * change of the size and the truncation.
+ * Prints the next step after a run that changed nothing.  An earlier run can
+ * have been interrupted between the change of the size and the truncation.
  */
 static void print_rest(const struct e4repack *r, uint64_t bytes)
 {
 	unsigned long long behind = bytes_behind(r, bytes);
 	struct stat st;
 
-	/* a device can end with a part of a block */
+	/* A device can end with an incomplete block. */
 	if (behind < (is_image(r, &st) ? 1 : r->target.fs->blocksize))
 		return;
 	printf("\nSize of the filesystem: %llu bytes; %llu bytes follow the "

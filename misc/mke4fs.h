@@ -87,7 +87,9 @@ struct config {
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
-	/* Options for mke2fs, and values from the options that mke4fs uses. */
+	/*
+	 * Options for mke2fs, and the values of options that mke4fs also needs.
+	 */
 	struct passed *pass;
 	int n_pass;
 	/* all arguments of -O, and of -E, joined; NULL: none */

@@ -266,8 +266,8 @@ static bool set_time(struct config *c)
 			     "from 0 to 2147483647");
 	c->clamp_times = true;
 	/*
-	 * Without a leading 0, because libext2fs would read the number as
-	 * octal.
+	 * The number has no leading 0, which would mean an octal number for
+	 * libext2fs.
 	 */
 	snprintf(fake, sizeof(fake), "%lld", c->now ? (long long)c->now : 1);
 	return (!setenv("E2FSPROGS_FAKE_TIME", fake, 1) &&
@@ -295,8 +295,8 @@ static unsigned int count_dashes(const struct args_texts *paths)
 }
 
 /*
- * If options read standard input twice, prints an error and returns false: the
- * second option would get no data.
+ * If two options read standard input, prints an error and returns false,
+ * because the second option would get no data.
  */
 static bool one_stdin(const struct config *c)
 {
@@ -350,7 +350,8 @@ static bool options_agree(const struct config *c)
 }
 
 /*
- * If mke4fs was run under a name of mke2fs, returns the name; otherwise, NULL.
+ * If mke4fs was run under a name of mke2fs, returns the name.  Otherwise,
+ * returns NULL.
  */
 static const char *name_of_mke2fs(void)
 {

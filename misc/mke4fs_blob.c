@@ -108,7 +108,7 @@ static ssize_t read_archive(struct blob *b, struct archive *a, const void **buf)
 				   (fail_archive(b, a), (ssize_t)-1);
 }
 
-/* Returns the next bytes of the file as it is stored, without unpacking. */
+/* Returns the next bytes of the file without unpacking them. */
 static ssize_t read_packed(struct blob *b, const void **buf)
 {
 	ssize_t n;

@@ -78,7 +78,7 @@ bool blob_open(struct blob *b, const struct store *s, const char *name,
 ssize_t blob_read(void *blob, const void **buf);
 
 /*
- * Reads the rest of the file, so that its digest is verified.  Returns false
+ * Reads the file to the end, so that its digest is verified.  Returns false
  * after printing an error.
  */
 bool blob_finish(struct blob *b);

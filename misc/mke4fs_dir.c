@@ -154,8 +154,8 @@ static bool find_below(const char *device, struct file *f, unsigned int depth)
 }
 
 /*
- * Finds the regular file at @path, which has the status @st.  If @path is a
- * block device, finds the file that is its backing store.
+ * Sets @f to the regular file at @path, which has the status @st.  If @path is
+ * a block device, sets @f to the file that is the backing store of the device.
  */
 static bool find_file(const char *path, const struct stat *st, struct file *f)
 {

@@ -57,8 +57,8 @@ static uint64_t hash_bytes(uint64_t bytes)
 /* ------------------------------------------------------------------ refusals */
 
 /*
- * Returns whether the device or image has space for the tree after the
- * filesystem.  If not, prints an error.
+ * Checks that the device or image has space for the tree after the filesystem.
+ * Returns false after printing an error.
  */
 static bool has_room(const struct config *c, const struct image *im,
 		     uint64_t device_bytes)

@@ -11,15 +11,17 @@
 /*
  * Checks whether --dm-verity is possible with the other options, the prototype
  * @im and the size of the device.  @device_bytes is the size of the existing
- * device or image, or 0 if there is none.  Returns false after printing an
- * error.  Returns true without --dm-verity.
+ * device or image, or 0 for a new image.  If --dm-verity is not possible,
+ * prints an error and returns false.  If --dm-verity was not given, returns
+ * true.
  */
 bool dm_verity_allowed(const struct config *c, const struct image *im,
 		       uint64_t device_bytes);
 
 /*
- * Reads the complete image from @fd, writes the hash tree, and sets im->verity.
- * Without --dm-verity, does nothing.  Returns false after printing an error.
+ * Reads the complete image from @fd, writes the hash tree, and sets
+ * im->verity.  If --dm-verity was not given, only returns true.  Returns false
+ * after printing an error.
  */
 bool dm_verity_write(const struct config *c, struct image *im, int fd,
 		     struct interrupt *in);

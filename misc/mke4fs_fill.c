@@ -20,7 +20,9 @@
 
 struct target_file {
 	int fd, direct_fd;
-	/* created by this run, and removed after a failure */
+	/*
+	 * this run has created the file, and removes the file after a failure
+	 */
 	bool is_new;
 };
 
@@ -149,8 +151,8 @@ static errcode_t write_super(const struct config *c, int fd,
 }
 
 /*
- * Copies the superblock of the prototype to @super, and overwrites it with
- * zeroes in the prototype.
+ * Copies the superblock of the prototype to @super, and overwrites the
+ * superblock in the prototype with zeroes.
  */
 static bool take_super(const struct config *c, const struct image *im,
 		       char super[SUPERBLOCK_SIZE])
@@ -212,7 +214,7 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im)
 		say_error(c->device, "setting the size of the image", errno);
 	done = done && write_new(c, t, im, &tf) &&
 	       dm_verity_write(c, im, tf.fd, &in);
-	/* an empty file that existed before becomes empty again */
+	/* A file that was empty before the run becomes empty again. */
 	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
 		say_error(c->device, "removing the incomplete image", errno);
 	done = close_target(c->device, &tf, done);
@@ -251,7 +253,7 @@ bool fill_like(const struct config *c, struct e4l_tree *t, struct e4l_like *l,
 	if (!open_target(c->device, true, &tf))
 		return false;
 	done = write_like(c, t, l, old, im, &tf);
-	/* an empty file that existed before becomes empty again */
+	/* A file that was empty before the run becomes empty again. */
 	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
 		say_error(c->device, "removing the incomplete image", errno);
 	return close_target(c->device, &tf, done);

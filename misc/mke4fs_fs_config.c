@@ -24,7 +24,7 @@ struct line {
 	const char *path;
 	struct change change;
 	bool has_caps;
-	/* permitted and effective capabilities, one bit for each */
+	/* permitted and effective capabilities, one bit for each capability */
 	uint64_t caps;
 };
 

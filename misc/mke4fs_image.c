@@ -29,8 +29,8 @@ void drop_image(struct image *im)
 }
 
 /*
- * If the filesystem has an MMP block, writes it.  The block does not contain
- * the name of this host, so that the image is reproducible.
+ * If the filesystem has an MMP block, writes the block.  The block does not
+ * contain the name of this host, so that the image is reproducible.
  */
 static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
 {
@@ -111,7 +111,10 @@ bool open_image(const struct config *c, struct image *im, const char *path)
 	char io_options[40];
 	errcode_t err;
 
-	/* e4l_open_at() explains why the cache is disabled */
+	/*
+	 * Disable the cache: if there is no memory for the cache,
+	 * ext2fs_open2() ignores the error and reads into a missing buffer.
+	 */
 	snprintf(io_options, sizeof(io_options), "cache=off&offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |

@@ -23,13 +23,13 @@ struct dm_verity {
 struct image {
 	const char *name;
 	char path[64];			/* path of a prototype */
-	/* -1: the filesystem is on the device */
+	/* file of a prototype; -1: @fs is on the device */
 	int proto_fd;
 	ext2_filsys fs;
 	struct e4l *e;
 	struct e4l_populate *plan;
 	struct e4l_populate_stats stats;
-	/* @hash_seed is set; all prototypes use this seed */
+	/* whether @hash_seed, the seed of all prototypes, has been set */
 	bool has_seed;
 	uint32_t hash_seed[4];
 	struct dm_verity verity;
@@ -121,8 +121,9 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im);
 /*
  * Formats the device or existing file that @own locks, plans the location of
  * the files, and writes them.  Closes @im first, and opens it again on the
- * device.  Returns false after printing an error.  The superblock has then been
- * overwritten, unless mke2fs failed or another program uses the device.
+ * device.  Returns false after printing an error.  After an error, the
+ * superblock has been overwritten, unless mke2fs failed or another program uses
+ * the device.
  */
 bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,
 		 const struct target *own);

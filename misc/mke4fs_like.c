@@ -181,7 +181,7 @@ bool like_open(struct config *c, struct target *old, uint64_t bytes)
 static bool fail(const struct config *c, struct e4l_tree *t,
 		 struct target *old, struct image *im, errcode_t err)
 {
-	/* for say_plan(), which borrows both */
+	/* say_plan() needs both members, which @old owns. */
 	im->fs = old->fs;
 	im->e = old->e;
 	say_plan(c, t, im, err);
@@ -233,7 +233,7 @@ bool like_run(const struct config *c, struct e4l_tree *t, struct target *old,
 
 	*im = (struct image) { .name = c->device, .proto_fd = -1 };
 	*blocksize = old->fs->blocksize;
-	im->fs = old->fs;	/* borrowed by verity_allowed() */
+	im->fs = old->fs;	/* verity_allowed() needs @fs */
 	done = verity_allowed(c, im);
 	im->fs = NULL;
 	return done && plan_and_write(c, t, old, im);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks the data of archive members, because libarchive accepts damaged
- * members:
- *
- * In tar archives, libarchive takes the real size and the sparse map of a
- * member from fields that can belong to other types of members.  It ignores map
- * entries beyond the size, and ends a file early if the map and the stored data
- * differ in length.
- *
- * In cpio archives, libarchive does not compare the checksums, and ends the
- * target of a symbolic link at a NUL byte.
+ * members.  In tar archives, libarchive takes the real size and the sparse map
+ * of a member from fields that can belong to other types of members.
+ * libarchive also ignores map entries beyond the size, and ends a file early if
+ * the map and the stored data differ in length.  In cpio archives, libarchive
+ * does not compare the checksums, and ends the target of a symbolic link at a
+ * NUL byte.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -128,7 +125,7 @@ bool member_is_link(struct archive *a, struct archive_entry *entry)
 {
 	const char *target = archive_entry_symlink(entry);
 
-	/* Some programs include a final NUL in the size. */
+	/* Some programs count a NUL at the end of the target in the size. */
 	return (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) !=
 	       ARCHIVE_FORMAT_CPIO || !target ||
 	       (uint64_t)archive_entry_size(entry) <= strlen(target) + 1;

@@ -328,7 +328,7 @@ static bool fail(const struct mtree *m, errcode_t err)
 	return refuse(m, error_message(err), m->l->path);
 }
 
-/* Returns the type that the keywords give or imply, or 0. */
+/* Returns the file type that the keywords give or imply; 0: no type. */
 static uint32_t type_of(const struct spec *s)
 {
 	if (s->change.set & HAS_TYPE)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Container images: OCI image layouts (in a directory or an archive), and
+ * Loads container images: OCI image layouts (in a directory or an archive), and
  * archives of docker save.  The digest of each document and each layer is
- * verified: the document that refers to it contains the digest.
+ * verified.  The digest is stored in the document that refers to the document
+ * or layer.
  */
 #include "config.h"
 #include <errno.h>

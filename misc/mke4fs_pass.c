@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Handles the options of mke2fs.  Options that are in no table are refused,
- * because silently ignoring an option would be worse.
+ * because the user must not believe that an ignored option had an effect.
  */
 #include "config.h"
 #include <ctype.h>

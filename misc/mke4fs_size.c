@@ -298,7 +298,11 @@ struct search {
 	const struct config *c;
 	struct growth growth;
 	uint64_t filled;	/* number of inodes for the copied files */
-	uint64_t small, large;	/* bounds found so far; 0: none */
+	/*
+	 * a size that is too small, and a size that is large enough; 0: not
+	 * known
+	 */
+	uint64_t small, large;
 	uint64_t none;		/* the last size that mke2fs refused, or 0 */
 	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;

@@ -17,7 +17,8 @@ static const char zeroes[HOLE_BYTES];
 
 /*
  * Creates an unlinked file in the directory of the image.  If the target is a
- * device, or if this fails, creates the file in TMPDIR.
+ * device, or if the directory of the image permits no new file, uses the
+ * directory TMPDIR.
  */
 static int make_file(const char *device)
 {

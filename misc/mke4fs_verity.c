@@ -152,7 +152,9 @@ static bool protect(const struct load *l, uint32_t id)
 	};
 	e.stretches = stretches;
 	e.n_stretches = n;
-	/* permits stretches after the end of the file */
+	/*
+	 * Only contents from ext4 can have stretches after the end of the file.
+	 */
 	e.from_ext4 = true;
 	e.path = NULL;
 	if (!err)

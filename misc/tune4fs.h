@@ -21,7 +21,7 @@ struct tune4fs {
 
 /* A filesystem. A mounted filesystem is accessed through its root directory. */
 struct keeper {
-	const char *name;	/* as the user gave it */
+	const char *name;	/* name of the target, as given by the user */
 	const char *mount_point; /* NULL: not mounted */
 	const char *options;	/* mount options; NULL: not needed */
 	/* descriptor of the root directory; -1: not mounted */
