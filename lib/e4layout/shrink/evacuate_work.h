@@ -56,7 +56,6 @@ struct e4l_evac {
 	struct e4l_journal *j;
 	struct e4l_quota *quota;
 	struct e4l_apply *apply; /* NULL unless files with extents are moved */
-	uint64_t told;		/* transactions of @apply counted so far */
 	/* transaction for blocks that @apply does not move */
 	struct e4l_txn *txn;
 };
