@@ -99,8 +99,8 @@ errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
  * Makes the running function and all later functions on @e fail with
- * E4L_ET_INTERRUPTED, until e4l_clear_interrupt() is called.  Safe to call from
- * any thread and any signal handler.
+ * E4L_ET_INTERRUPTED, until e4l_clear_interrupt() is called.  e4l_interrupt()
+ * can be called from any thread and any signal handler.
  */
 void e4l_interrupt(struct e4l *e);
 /* Ends the effect of e4l_interrupt(), so that functions on @e can run again. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dirs: the locality of directories; paths of inodes. */
+/* dirs: the locality of directories, and paths of inodes. */
 #ifndef E4LAYOUT_DIRS_H
 #define E4LAYOUT_DIRS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* free_space: free extents. */
+/* free_space: finds free extents and counts free extents by length. */
 #ifndef E4LAYOUT_FREE_SPACE_H
 #define E4LAYOUT_FREE_SPACE_H
 

@@ -106,7 +106,7 @@ struct e4l_worst_file {
 	enum e4l_map map;
 	uint64_t size_bytes;
 	struct e4l_file_score score;
-	char *path;		/* NULL: no path */
+	char *path;		/* full path; NULL: no path */
 	uint64_t reserved[2];
 };
 
@@ -131,7 +131,7 @@ struct e4l_model {
 		uint64_t count;
 		uint64_t regular;
 		uint64_t directories;
-		/* files with more fragments than logical runs */
+		/* number of files with more fragments than logical runs */
 		uint64_t fragmented;
 		/* sums over all files, see struct e4l_file_score */
 		uint64_t blocks;
@@ -151,7 +151,7 @@ struct e4l_model {
 		uint64_t logical_runs;
 	} files;
 	struct {
-		uint64_t count;			/* directories read */
+		uint64_t count;			/* number of directories read */
 		/* sums over all directories, see struct e4l_dir_locality */
 		uint64_t inodes;
 		uint64_t itable_blocks;
@@ -189,7 +189,8 @@ struct e4l_model {
 	size_t n_worst;
 	struct e4l_damage *damaged; /* the first max_damaged damage reports */
 	size_t n_damaged;
-	uint64_t damaged_count;		/* number of all damage reports */
+	/* number of all damage reports, also beyond max_damaged */
+	uint64_t damaged_count;
 	struct e4l_group_row *groups;	/* NULL unless requested */
 	dgrp_t n_groups;
 	/*

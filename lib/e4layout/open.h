@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* open: opening a filesystem safely. */
+/* open: opens and closes a filesystem safely. */
 #ifndef E4LAYOUT_OPEN_H
 #define E4LAYOUT_OPEN_H
 
@@ -34,10 +34,11 @@ extern "C" {
 /* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
 struct e4l_open_options {
 	unsigned int flags;		/* E4L_OPEN_* */
-	uint64_t offset_bytes;		/* start of the filesystem */
-	uint64_t end_bytes;		/* end of the partition; 0: no limit */
+	uint64_t offset_bytes;		/* byte offset of the filesystem */
+	/* byte offset of the partition's end; 0: no limit */
+	uint64_t end_bytes;
 	io_manager manager;		/* NULL: unix_io_manager */
-	const char *io_options;		/* for @manager; NULL: no options */
+	const char *io_options;		/* options of @manager; NULL: none */
 	/*
 	 * Called with the reason and the remedy before e4l_open() or
 	 * e4l_close() returns an error.  @sentence is meant to be printed after
@@ -107,7 +108,7 @@ const char *e4l_mount_point(const struct e4l *e);
 /*
  * Tests whether a filesystem that was opened with E4L_OPEN_ALONE or
  * E4L_OPEN_WRITE is still unused by other programs.  Functions that change a
- * filesystem make this test before and after each transaction.  Errors:
+ * filesystem call e4l_still_ours() before and after each transaction.  Errors:
  * E4L_ET_NOT_OURS: another program has mounted or changed the filesystem;
  * E4L_ET_SHORTER: the image was truncated; ENOMEM, EMFILE, ENFILE: the test
  * could not be made.

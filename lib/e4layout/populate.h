@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* populate: filling a new filesystem with a tree of files. */
+/* populate: fills a new filesystem with a tree of files. */
 #ifndef E4LAYOUT_POPULATE_H
 #define E4LAYOUT_POPULATE_H
 
