@@ -59,7 +59,7 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	err = e4l_txn_begin(j, &txn);
 	if (err)
 		return err;
-	for (i = 0; i < c->n; i++) {
+	for (i = 0; i < c->n && !err; i++) {
 		/*
 		 * skip free blocks: @fn has freed them, so that their content
 		 * is not needed
@@ -68,13 +68,10 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 					       c->blocks[i].blk))
 			continue;
 		err = e4l_txn_new_block(txn, c->blocks[i].blk, &data);
-		if (err) {
-			e4l_txn_abort(txn);
-			return err;
-		}
-		memcpy(data, c->blocks[i].data, blocksize);
+		if (!err)
+			memcpy(data, c->blocks[i].data, blocksize);
 	}
-	return e4l_txn_commit(txn);
+	return e4l_txn_end(txn, err);
 }
 
 /*

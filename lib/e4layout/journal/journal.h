@@ -219,6 +219,9 @@ errcode_t e4l_txn_commit(struct e4l_txn *t);
  */
 void e4l_txn_abort(struct e4l_txn *t);
 
+/* Commits @t, or drops @t and returns @err if @err is not 0. */
+errcode_t e4l_txn_end(struct e4l_txn *t, errcode_t err);
+
 /*
  * Returns what e4l_journal_capacity() would return, without opening the
  * journal.  The filesystem may be open for reading only.

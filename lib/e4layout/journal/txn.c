@@ -1000,3 +1000,11 @@ errcode_t e4l_txn_switch(struct e4l_txn *t, bool *switched)
 	*switched = false;
 	return commit(t, switched);
 }
+
+errcode_t e4l_txn_end(struct e4l_txn *t, errcode_t err)
+{
+	if (!err)
+		return e4l_txn_commit(t);
+	e4l_txn_abort(t);
+	return err;
+}

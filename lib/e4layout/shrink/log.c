@@ -62,6 +62,7 @@ struct log {
 	struct runs behind;	/* only the blocks behind the log */
 	struct runs wanted;	/* blocks of the log after the move */
 	struct runs new, old;	/* blocks that the log gets and loses */
+	struct runs others;	/* blocks of the inode that cut() frees */
 	/*
 	 * tree blocks of step 1 and of step 3; 0 if all extents fit into the
 	 * inode
@@ -493,27 +494,37 @@ static errcode_t append_in(struct log *l, struct e4l_txn *t)
 	return err ? err : e4l_txn_put_inode(t, l->ino, l->inode);
 }
 
-/* Step 1 of the move: appends the new blocks to the journal inode. */
-static errcode_t append(struct log *l)
+/* Makes @change in a transaction of the current session. */
+static errcode_t transact(struct log *l,
+			  errcode_t (*change)(struct log *, struct e4l_txn *))
 {
 	struct e4l_txn *t;
+	errcode_t err = e4l_txn_begin(l->j, &t);
+
+	return err ? err : e4l_txn_end(t, change(l, t));
+}
+
+/* Carries out @step in a session of its own. */
+static errcode_t in_session(struct log *l, errcode_t (*step)(struct log *))
+{
 	errcode_t err, err2;
 
 	err = e4l_journal_open(l->e, l->external, &l->j);
 	if (err)
 		return err;
-	err = e4l_txn_begin(l->j, &t);
-	if (!err) {
-		err = append_in(l, t);
-		if (!err)
-			err = e4l_txn_commit(t);
-		else
-			e4l_txn_abort(t);
-		if (err == ENOSPC)
-			no_space(l);
-	}
+	err = step(l);
 	err2 = e4l_journal_close(l->j);
 	return err ? err : err2;
+}
+
+/* Step 1 of the move: appends the new blocks to the journal inode. */
+static errcode_t append(struct log *l)
+{
+	errcode_t err = transact(l, append_in);
+
+	if (err == ENOSPC)
+		no_space(l);
+	return err;
 }
 
 /*
@@ -625,16 +636,9 @@ static errcode_t exchange_in(struct log *l)
  */
 static errcode_t exchange(struct log *l)
 {
-	errcode_t err, err2;
+	errcode_t err = copy_log(l);
 
-	err = e4l_journal_open(l->e, l->external, &l->j);
-	if (err)
-		return err;
-	err = copy_log(l);
-	if (!err)
-		err = exchange_in(l);
-	err2 = e4l_journal_close(l->j);
-	return err ? err : err2;
+	return err ? err : exchange_in(l);
 }
 
 /*
@@ -659,17 +663,16 @@ static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio
 
 /*
  * Removes the blocks behind the log from the journal inode, and frees the
- * blocks @others.  The tree block of the log does not change.
+ * blocks @l->others.  The tree block of the log does not change.
  */
-static errcode_t truncate_in(struct log *l, struct e4l_txn *t,
-			     const struct runs *others)
+static errcode_t truncate_in(struct log *l, struct e4l_txn *t)
 {
 	const struct runs none = { .n = 0 };
 	errcode_t err = set_inode(l, &l->wanted, &none, &l->second);
 
 	if (!err)
 		err = e4l_txn_put_inode(t, l->ino, l->inode);
-	return err ? err : free_all(t, others, ratio_of(l));
+	return err ? err : free_all(t, &l->others, ratio_of(l));
 }
 
 /* Updates the copy of the journal inode's map in the superblock. */
@@ -682,37 +685,24 @@ static void keep_map(struct log *l)
 		memcpy(sb->s_jnl_blocks, in->i_block, sizeof(in->i_block));
 }
 
-static errcode_t cut(struct log *l, const struct runs *others)
+static errcode_t cut(struct log *l)
 {
-	struct e4l_txn *t;
-	errcode_t err, err2;
+	errcode_t err = transact(l, truncate_in);
 
-	err = e4l_journal_open(l->e, l->external, &l->j);
-	if (err)
-		return err;
-	err = e4l_txn_begin(l->j, &t);
-	if (!err) {
-		err = truncate_in(l, t, others);
-		if (err)
-			e4l_txn_abort(t);
-		else
-			err = e4l_txn_commit(t);
-	}
 	if (!err)
 		keep_map(l);
-	err2 = e4l_journal_close(l->j);
-	return err ? err : err2;
+	return err;
 }
 
 /* Step 4 of the move: frees the old blocks. */
 static errcode_t finish(struct log *l)
 {
-	struct runs others;
+	struct runs *others = &l->others;
 
-	if (!behind_second(l, &others) ||
-	    (l->second.behind && !add(&others, l->second.behind, ratio_of(l))))
+	if (!behind_second(l, others) ||
+	    (l->second.behind && !add(others, l->second.behind, ratio_of(l))))
 		return pinned(l);
-	return cut(l, &others);
+	return in_session(l, cut);
 }
 
 static bool has_extents(const struct log *l)
@@ -753,17 +743,17 @@ static bool find_leaves(const struct log *l, struct leaves *leaves)
 static errcode_t clean(struct log *l)
 {
 	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
-	struct runs others = l->behind;
 	struct leaves leaves;
 	errcode_t err;
 
+	l->others = l->behind;
 	if (!l->behind.n || !has_extents(l) || !find_leaves(l, &leaves) ||
 	    EXT2_I_SIZE(in) != count(&l->now) * l->fs->blocksize ||
-	    (leaves.log && !add(&others, leaves.behind, ratio_of(l))))
+	    (leaves.log && !add(&l->others, leaves.behind, ratio_of(l))))
 		return 0;
 	l->wanted = l->now;
 	l->second = leaves;
-	err = cut(l, &others);
+	err = in_session(l, cut);
 	l->wanted.n = 0;
 	l->second = (struct leaves) { 0, 0 };
 	return err ? err : read_log(l);
@@ -779,9 +769,9 @@ static errcode_t move_log(struct log *l)
 		return err;
 	if (!has_extents(l) || (l->tree.n && ratio_of(l) > 1))
 		return pinned(l);
-	err = append(l);
+	err = in_session(l, append);
 	if (!err)
-		err = exchange(l);
+		err = in_session(l, exchange);
 	return err ? err : finish(l);
 }
 

@@ -131,12 +131,8 @@ static errcode_t move_table(struct prepare *p, dgrp_t group,
 	if (err)
 		return err;
 	err = move_in(p, t, group, table, blk);
-	if (err) {
-		e4l_txn_abort(t);
-		return err;
-	}
-	p->moved = true;
-	return e4l_txn_commit(t);
+	p->moved |= !err;
+	return e4l_txn_end(t, err);
 }
 
 /*
@@ -245,10 +241,7 @@ static errcode_t move_resize(struct prepare *p)
 				     &to);
 	if (!err)
 		err = move_dind(p, t, in, inode, to);
-	if (!err)
-		err = e4l_txn_commit(t);
-	else
-		e4l_txn_abort(t);
+	err = e4l_txn_end(t, err);
 out:
 	ext2fs_free_mem(&inode);
 	return err;
