@@ -129,12 +129,10 @@ static void add_moved(struct shrink *s, const struct e4l_evacuated *more)
 static errcode_t evacuate(struct shrink *s, struct e4l *e,
 			  const struct e4l_size *size)
 {
-	struct e4l_block_run empty = {
-		size->blocks, ext2fs_blocks_count(e->fs->super) - size->blocks
-	};
+	blk64_t end = ext2fs_blocks_count(e->fs->super);
 	struct e4l_evacuated moved;
 	struct e4l_evacuation what = {
-		.empty = &empty, .n_empty = 1,
+		.empty = { size->blocks, end - size->blocks },
 		/* the simulation has called may_move() for all files */
 		.may_move = e->over ? note_pinned : NULL, .priv = s,
 	};

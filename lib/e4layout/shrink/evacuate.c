@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * evacuate: moves blocks of inodes out of ranges, inode by inode.
+ * evacuate: moves blocks of inodes out of a range, inode by inode.
  *
- *  1. scan: collect the maps of all inodes with blocks in the ranges, and the
- *     users of the attribute blocks in the ranges;
+ *  1. scan: collect the maps of all inodes with blocks in the range, and the
+ *     users of the attribute blocks in the range;
  *  2. move, in one session of the journal: quota and orphan files, attribute
  *     blocks, files with indirect maps, and files with extents.  Files with the
  *     most blocks to move come first.
@@ -22,25 +22,20 @@
 #include "e4layout/read/scan.h"
 #include "evacuate_work.h"
 
-/* ---------------------------------------------------------- ranges and space */
+/* ----------------------------------------------------- the range, and space */
 
 bool e4l_evac_part(const struct e4l_evac *ev, uint64_t start, uint64_t len,
 		   struct e4l_run *part)
 {
+	const struct e4l_run *r = &ev->empty;
 	uint64_t end = start + len;
-	size_t i;
+	uint64_t from = r->start > start ? r->start : start;
+	uint64_t to = r->start + r->len < end ? r->start + r->len : end;
 
-	for (i = 0; i < ev->what->n_empty; i++) {
-		const struct e4l_run *r = &ev->empty[i];
-		uint64_t from = r->start > start ? r->start : start;
-		uint64_t to = r->start + r->len < end ? r->start + r->len : end;
-
-		if (from >= to)
-			continue;
-		*part = (struct e4l_run) { from, to - from };
-		return true;
-	}
-	return false;
+	if (from >= to)
+		return false;
+	*part = (struct e4l_run) { from, to - from };
+	return true;
 }
 
 bool e4l_evac_is_in(const struct e4l_evac *ev, blk64_t blk)
@@ -51,7 +46,7 @@ bool e4l_evac_is_in(const struct e4l_evac *ev, blk64_t blk)
 }
 
 /*
- * Adds the clusters of a free run to ev->space, except clusters in the ranges
+ * Adds the clusters of a free run to ev->space, except clusters in the range
  * to evacuate.
  */
 static errcode_t add_space(struct e4l_evac *ev, uint64_t start, uint64_t len)
@@ -267,7 +262,7 @@ static errcode_t add_job(struct e4l_evac *ev, const struct e4l_piece *p,
 	return job->extents && job->tree ? 0 : ENOMEM;
 }
 
-/* Adds the current inode to the jobs if it has blocks in the ranges. */
+/* Adds the current inode to the jobs if it has blocks in the range. */
 static errcode_t end_inode(struct e4l_evac *ev, const struct e4l_piece *p)
 {
 	uint64_t todo, clusters;
@@ -500,21 +495,14 @@ static errcode_t move(struct e4l_evac *ev)
 
 static errcode_t begin(struct e4l_evac *ev)
 {
+	const struct e4l_block_run *r = &ev->what->empty;
 	uint64_t ratio = ev->geo.cluster_blocks;
-	size_t i;
+	uint64_t start = r->pblk / ratio;
+	uint64_t end = (r->pblk + r->len + ratio - 1) / ratio;
 
-	ev->empty = calloc(ev->what->n_empty + 1, sizeof(*ev->empty));
+	ev->empty = (struct e4l_run) { start, end - start };
 	ev->space = e4l_space_new();
-	if (!ev->empty || !ev->space)
-		return ENOMEM;
-	for (i = 0; i < ev->what->n_empty; i++) {
-		const struct e4l_block_run *r = &ev->what->empty[i];
-		uint64_t start = r->pblk / ratio;
-		uint64_t end = (r->pblk + r->len + ratio - 1) / ratio;
-
-		ev->empty[i] = (struct e4l_run) { start, end - start };
-	}
-	return 0;
+	return ev->space ? 0 : ENOMEM;
 }
 
 static void free_all(struct e4l_evac *ev)
@@ -529,7 +517,6 @@ static void free_all(struct e4l_evac *ev)
 	e4l_space_free(ev->space);
 	free(ev->jobs);
 	free(ev->xattrs);
-	free(ev->empty);
 	free(ev->given);
 	free(ev->extents);
 	free(ev->tree);

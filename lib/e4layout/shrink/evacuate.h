@@ -12,15 +12,12 @@
 
 struct e4l_evacuation {
 	/*
-	 * The @n_empty ranges to evacuate.  The ranges consist of whole
-	 * clusters, are sorted by position, and are not adjacent to each
-	 * other.  The content of the ranges moves to free blocks outside the
-	 * ranges.
+	 * The range to evacuate, in whole clusters.  The content of the range
+	 * moves to free blocks outside the range.
 	 */
-	const struct e4l_block_run *empty;
-	size_t n_empty;
+	struct e4l_block_run empty;
 	/*
-	 * Whether a file with blocks in the ranges may be moved.  @inode is in
+	 * Whether a file with blocks in the range may be moved.  @inode is in
 	 * host byte order.  If may_move is NULL, every file may be moved.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct ext2_inode_large *inode,

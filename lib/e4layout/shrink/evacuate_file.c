@@ -117,7 +117,7 @@ static errcode_t place(struct mover *m, uint64_t lc, uint64_t n)
 }
 
 /*
- * Takes free clusters for the parts of a fragment that are in the ranges to
+ * Takes free clusters for the parts of a fragment that are in the range to
  * evacuate.
  */
 static errcode_t place_fragment(struct mover *m, const struct e4l_fragment *f)
@@ -309,7 +309,7 @@ static errcode_t give_all(struct mover *m, const struct e4l_step *step)
 	return err;
 }
 
-/* Counts the clusters that the step moves out of the ranges to evacuate. */
+/* Counts the clusters that the step moves out of the range to evacuate. */
 static uint64_t count_moved(const struct mover *m, const struct e4l_step *step)
 {
 	uint64_t ratio = m->ev->geo.cluster_blocks, n = 0;

@@ -169,7 +169,7 @@ static blk64_t entry(const uint32_t *v, size_t i)
 
 /*
  * Returns how many entries from entry @i on refer to contiguous blocks in the
- * ranges to evacuate.
+ * range to evacuate.
  */
 static size_t run_length(const struct mover *m, const uint32_t *v, size_t i,
 			 size_t n)
@@ -183,7 +183,7 @@ static size_t run_length(const struct mover *m, const uint32_t *v, size_t i,
 }
 
 /*
- * Moves the data blocks of the @n map entries @v that are in the ranges to
+ * Moves the data blocks of the @n map entries @v that are in the range to
  * evacuate.
  */
 static errcode_t move_data(struct mover *m, uint32_t *v, size_t n, bool *dirty)
@@ -236,7 +236,7 @@ static errcode_t move_level(struct mover *m, struct level *l, uint32_t *ref,
 }
 
 /*
- * Moves an indirect block out of the ranges to evacuate, and all blocks that
+ * Moves an indirect block out of the range to evacuate, and all blocks that
  * the indirect block maps.
  */
 static errcode_t move_tree(struct mover *m, uint32_t *ref, unsigned int level,

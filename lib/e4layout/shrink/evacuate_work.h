@@ -7,7 +7,7 @@
 #include "e4layout/dirs/space.h"
 #include "evacuate.h"
 
-/* An inode that has blocks in the ranges to evacuate. */
+/* An inode that has blocks in the range to evacuate. */
 struct e4l_evac_job {
 	ext2_ino_t ino;
 	uint32_t generation;
@@ -34,8 +34,8 @@ struct e4l_evac {
 	const struct e4l_evacuation *what;
 	struct e4l_evacuated *result;
 	struct e4l_geometry geo;
-	struct e4l_run *empty;	/* the ranges @what->empty, in clusters */
-	struct e4l_space *space;	/* free clusters outside the ranges */
+	struct e4l_run empty;	/* the range @what->empty, in clusters */
+	struct e4l_space *space;	/* free clusters outside the range */
 	/*
 	 * clusters that the running transaction frees; they keep their content
 	 * until the commit
@@ -60,12 +60,12 @@ struct e4l_evac {
 	struct e4l_txn *txn;
 };
 
-/* Whether the cluster of block @blk is in the ranges to evacuate. */
+/* Whether the cluster of block @blk is in the range to evacuate. */
 bool e4l_evac_is_in(const struct e4l_evac *ev, blk64_t blk);
 
 /*
  * Finds the first part of the @len clusters from cluster @start on that is in
- * the ranges to evacuate.  If no cluster is in the ranges, returns false.
+ * the range to evacuate.  If no cluster is in the range, returns false.
  */
 bool e4l_evac_part(const struct e4l_evac *ev, uint64_t start, uint64_t len,
 		   struct e4l_run *part);
@@ -83,7 +83,7 @@ errcode_t e4l_evac_untake(struct e4l_evac *ev, const struct e4l_run *got);
 
 /*
  * Records that the running transaction frees @run.  After the commit of the
- * transaction, the clusters of @run outside the ranges to evacuate can be
+ * transaction, the clusters of @run outside the range to evacuate can be
  * taken.
  */
 errcode_t e4l_evac_give(struct e4l_evac *ev, const struct e4l_block_run *run);
@@ -110,7 +110,7 @@ errcode_t e4l_evac_block(struct e4l_evac *ev, blk64_t from, blk64_t *to);
 errcode_t e4l_evac_file(struct e4l_evac *ev, struct e4l_evac_job *job);
 /* evacuate_indirect.c: moves an inode that has an indirect map. */
 errcode_t e4l_evac_indirect(struct e4l_evac *ev, struct e4l_evac_job *job);
-/* evacuate_xattr.c: moves all attribute blocks out of the ranges. */
+/* evacuate_xattr.c: moves all attribute blocks out of the range. */
 errcode_t e4l_evac_xattrs(struct e4l_evac *ev);
 
 #endif

@@ -147,7 +147,6 @@ errcode_t e4l_shrink_room(struct e4l *e, struct e4l_repack_run *run,
 		.e = e, .size = size, .ratio = EXT2FS_CLUSTER_RATIO(e->fs),
 	};
 	struct e4l_evacuation all = *what;
-	struct e4l_block_run range;
 	errcode_t err;
 
 	*result = (struct e4l_evacuated) { 0 };
@@ -155,9 +154,7 @@ errcode_t e4l_shrink_room(struct e4l *e, struct e4l_repack_run *run,
 	    e4l_has_external_journal(e->fs->super))
 		return 0;
 	err = learn(&r);
-	if (!err && r.above && largest(&r) < r.len && choose(&r, &range)) {
-		all.empty = &range;
-		all.n_empty = 1;
+	if (!err && r.above && largest(&r) < r.len && choose(&r, &all.empty)) {
 		err = e4l_evacuate(e, run, &all, result);
 		if (err == E4L_ET_SHRINK_PINNED) {
 			e4l_fail(e, 0, NULL, 0, 0);
