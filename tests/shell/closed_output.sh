@@ -10,8 +10,8 @@ aged "$img.0" <"$top_srcdir/tests/shell/layout.recipe"
 mkdir "$work/tree"
 echo content >"$work/tree/file"
 
-# untouched IMAGE: the bytes before the superblock are unchanged, and not all
-# zero.
+# untouched IMAGE: fails unless the bytes before the superblock are unchanged
+# and not all zero.
 untouched() {
 	head -c 1024 "$1" | tr -d '\0' | grep -q . &&
 		fail "$what: the beginning of the image was overwritten"
@@ -19,7 +19,7 @@ untouched() {
 		fail "$what: the superblock was overwritten"
 }
 
-# each CLOSED COMMAND...: CLOSED is the shell's redirection that closes
+# each CLOSED COMMAND...: runs COMMAND with the redirection CLOSED, which closes
 # descriptors.
 each() {
 	closed=$1
@@ -57,7 +57,8 @@ mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
 	"$e4debug" "$img.0"
 says 'standard output: cannot write'
 
-# full COMMAND...: a full output is reported once, and is a failure
+# full COMMAND...: fails unless COMMAND fails and reports once that its output
+# is full
 full() {
 	run sh -c '"$@" >/dev/full' - "$@"
 	[ "$status" != 0 ] || fail "exit 0, but nothing was written: $*"

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 # Common part of every shell test:
 #   . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-# Each test has a directory $work. At the end of a test, everything that
+# Each test has a directory $work.  At the end of a test, everything that
 # require_loop, mount_image and similar helpers have set up is undone in reverse
 # order.
 set -eu
@@ -12,7 +12,7 @@ LC_ALL=C.UTF-8
 PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
 unset COLUMNS NO_COLOR
-# without E4L_SYSTEM_MKE2FS, mke2fs has the same defaults on every system
+# Without E4L_SYSTEM_MKE2FS, mke2fs has the same defaults on every system.
 if [ ! "${E4L_SYSTEM_MKE2FS:-}" ]; then
 	MKE2FS_CONFIG=$top_srcdir/tests/mke2fs.conf
 	export MKE2FS_CONFIG
@@ -39,7 +39,7 @@ defer() {
 $undo_list"
 }
 
-# undefer COMMAND: COMMAND is not run at the end.
+# undefer COMMAND: cancels a command of defer.
 undefer() {
 	undo_list="$(printf '%s' "$undo_list" | grep -vxF -e "$*" || :)
 "
@@ -64,14 +64,14 @@ fail() {
 	exit 1
 }
 
-# in_full: true unless scripts/check runs without --full, which leaves out the
-# longest parts.
+# in_full: true unless scripts/check runs without --full, which skips the
+# longest parts of tests.
 in_full() {
 	[ ! "${E4L_QUICK:-}" ]
 }
 
-# in_third N FIRST: true with --full; otherwise for one in three N, from FIRST
-# (0 to 2).
+# in_third N FIRST: with --full, always true.  Otherwise true for one in three
+# N, from FIRST (0 to 2) on.
 in_third() {
 	in_full || [ $(($1 % 3)) = "$2" ]
 }
@@ -90,7 +90,8 @@ skip_part() {
 	skipped_part=yes
 }
 
-# man_formats PAGE: man formats PAGE without warnings, in at most 500 lines.
+# man_formats PAGE: fails unless man formats PAGE without warnings, in at most
+# 500 lines.
 man_formats() {
 	for width in 120 80; do
 		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$1"
@@ -106,8 +107,8 @@ python3() {
 	/usr/bin/python3 "$@"
 }
 
-# has_program PROGRAM, can_trace, can_unshare, is_root, can_mount: conditions of a part of a
-# test, which is reported as skipped if they fail.
+# has_program PROGRAM, can_trace, can_unshare, is_root, can_mount: true if the
+# condition holds.  Otherwise, the part of the test is reported as skipped.
 has_program() {
 	command -v "$1" >/dev/null || { skip_part "no $1"; return 1; }
 }
@@ -138,8 +139,8 @@ require_program() {
 	done
 }
 
-# libext2fs' undo manager leaks memory, and the leak checker does not work
-# under ptrace.
+# no_leak_check: disables the leak checker, because libext2fs' undo manager
+# leaks memory, and because the leak checker does not work under ptrace.
 no_leak_check() {
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 	export ASAN_OPTIONS
@@ -151,13 +152,14 @@ require_strace() {
 	strace -qq -o /dev/null true 2>/dev/null || skip "no ptrace"
 }
 
-# built_with LIBRARY: ARCHIVE, ISAL or READLINE, which configure can leave out.
+# built_with LIBRARY: true if the tools use LIBRARY, which is ARCHIVE, ISAL or
+# READLINE. configure can omit each library.
 built_with() {
 	grep -q "^#define HAVE_$1 1" "$top_builddir/config.h"
 }
 
-# short_times: time_t has 32 bits, as on Debian's i386.  Most programs cannot stat
-# a file of 2040 there, and libarchive cannot represent its date.
+# short_times: true if time_t has 32 bits, as on Debian's i386.  Most programs
+# then cannot stat a file of 2040, and libarchive cannot represent its date.
 short_times() {
 	grep -q '^#define SIZEOF_TIME_T 4' "$top_builddir/config.h"
 }
@@ -166,7 +168,8 @@ require_root() {
 	[ "$(id -u)" = 0 ] || skip "not root"
 }
 
-# require_loop: root, a free loop device, and a kernel that mounts ext4.
+# require_loop: skips the test unless root can attach a loop device and mount
+# ext4.
 require_loop() {
 	require_root
 	require_program losetup mount
@@ -199,7 +202,8 @@ detach() {
 	gone "$1" "$looped_file"
 }
 
-# umount DIR: also waits for the loop device that mount -o loop made.
+# umount DIR: unmounts DIR, and waits for the loop device that mount -o loop
+# made.
 umount() {
 	looped=$(findmnt -nfo SOURCE -M "$1") || :
 	looped_file=
@@ -224,8 +228,8 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# nobody_reaches PROGRAM: the user of as_nobody can run PROGRAM and reach $work;
-# directories above them with mode 0700 prevent that.
+# nobody_reaches PROGRAM: true if the user of as_nobody can run PROGRAM and
+# reach $work.  Parent directories with mode 0700 prevent that.
 nobody_reaches() {
 	as_nobody test -x "$1" -a -x "$work" ||
 		{ skip_part "$1 or $work is below a private directory"; return 1; }
@@ -261,7 +265,7 @@ show_run() {
 	sed 's/^/  stderr: /' "$err" >&2
 }
 
-# check COMMAND...: COMMAND must exit with 0.
+# check COMMAND...: runs COMMAND, and fails unless COMMAND exits with 0.
 check() {
 	run "$@"
 	[ "$status" = 0 ] && return
@@ -269,15 +273,16 @@ check() {
 	fail "exit $status, not 0: $*"
 }
 
-# sound [E2FSCK-OPTION...] IMAGE: e2fsck and e4check find no errors.
+# sound [E2FSCK-OPTION...] IMAGE: fails unless e2fsck and e4check find no
+# errors.
 sound() {
 	for sound_image; do :; done
 	check "$e4check" --no-layout -q "$sound_image"
 	check e2fsck -fn "$@"
 }
 
-# mustfail STATUS COMMAND...: COMMAND must exit with STATUS, and write nothing
-# to stdout.
+# mustfail STATUS COMMAND...: runs COMMAND, and fails unless COMMAND exits with
+# STATUS and writes nothing to stdout.
 mustfail() {
 	want=$1
 	shift
@@ -291,16 +296,16 @@ mustfail() {
 		fail "wrote to stdout while failing: $*"
 }
 
-# says PATTERN: the last command's stderr matches the extended regular
-# expression.
+# says PATTERN: fails unless the stderr of the last command matches the extended
+# regular expression PATTERN.
 says() {
 	grep -Eq -e "$1" "$err" && return
 	show_run
 	fail "stderr lacks: $1"
 }
 
-# one_sentence TOOL: the last command's stderr is one line that begins with TOOL, and,
-# after a usage error, a hint at --help.
+# one_sentence TOOL: fails unless the stderr of the last command is one line
+# that begins with TOOL.  After a usage error, a hint at --help may follow.
 one_sentence() {
 	[ "$(grep -cvx "Try '$1 --help'\." "$err")" = 1 ] && grep -q "^$1: ..*" "$err" && return
 	show_run
@@ -331,7 +336,7 @@ for n, fd in enumerate(fds):
 END
 }
 
-# remove_each DIR N: removes f0, fN, f2N, ...
+# remove_each DIR N: removes f0, fN, f2N and so on from DIR.
 remove_each() {
 	find "$1" -name 'f[0-9]*' -printf '%f\n' | sed 's/^f//' |
 		awk -v n="$2" '$1 % n == 0 { print "f" $1 }' |
@@ -345,8 +350,8 @@ aged() {
 		fail "mkaged cannot make the image"
 }
 
-# json FILE EXPRESSION: prints the value of the Python expression for the
-# document d.
+# json FILE EXPRESSION: prints the value of the Python expression EXPRESSION, in
+# which d is the document in FILE.
 json() {
 	/usr/bin/python3 -c '
 import json, sys
@@ -354,14 +359,14 @@ d = json.load(open(sys.argv[1]))
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 
-# same WHAT GOT WANTED: GOT equals WANTED.
+# same WHAT GOT WANTED: fails unless GOT equals WANTED.
 same() {
 	[ "$2" = "$3" ] || fail "$1: $2, not $3"
 }
 
-# documented PROGRAM PAGE OPTION...: --help, the manual page and the completion
-# know each long option ("name", or "name=" where it takes a value), and
-# --version shows one.
+# documented PROGRAM PAGE OPTION...: fails unless --help, the manual page and
+# the completion have each long option ("name", or "name=" if the option takes a
+# value), and --version prints a version.
 documented() {
 	program=$1 page=$2 tool=${1##*/}
 	shift 2

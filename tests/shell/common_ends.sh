@@ -4,7 +4,8 @@
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 
-# ends STATUS SCRIPT: a script that begins like a test exits with STATUS.
+# ends STATUS SCRIPT: fails unless SCRIPT, which begins like a test, exits with
+# STATUS.
 ends() {
 	got=0
 	printf '%s\n' '. "$top_srcdir/tests/shell/common.sh"' "$2" >"$work/t.sh"

@@ -56,7 +56,8 @@ scatter /bad frags 60 blocks 2 gap 1
 scatter /keep frags 4 blocks 5 gap 3
 EOF
 
-# full ROOM COMMAND...: COMMAND fails on a disk with ROOM KiB of free space
+# full ROOM COMMAND...: fails unless COMMAND fails on a disk with ROOM KiB of
+# free space
 full() {
 	room=$1
 	shift

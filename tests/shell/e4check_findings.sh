@@ -22,15 +22,15 @@ sed 's/has no directory entry"/has no name"/' "$table" \
 same "codes" "$(grep -o '^FINDING([A-Z_0-9]*, "[^"]*"' "$table" |
 	sed 's/.*"\(.*\)"/\1/' | sort | uniq -d)" ""
 
-# found CODE: the findings contain CODE.
+# found CODE: fails unless the findings contain CODE.
 found() {
 	grep -q "^layout: $1, " "$out" && return
 	show_run
 	fail "not found: $1"
 }
 
-# only CODE SENTENCE: CODE is the only layout finding, and e2fsck finds no
-# errors.
+# only CODE SENTENCE: fails unless CODE is the only layout finding and e2fsck
+# finds no errors.
 only() {
 	sound "$img"
 	check "$e4check" --layout-only "$img"
@@ -43,7 +43,7 @@ only() {
 	grep -q -e "$2" "$out" || { show_run; fail "missing in the output: $2"; }
 }
 
-# fixed: the commands of "to fix:" remove all findings.
+# fixed: fails unless the commands of "to fix:" remove all findings.
 fixed() {
 	sed -n 's/^to fix: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
 	# shellcheck disable=SC2046

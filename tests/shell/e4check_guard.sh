@@ -22,12 +22,12 @@ change() {
 		{ show_run; fail "$*"; }
 }
 
-# ask REQUEST: prints debugfs' output for the image.
+# ask REQUEST: prints the output of a debugfs request for the image.
 ask() {
 	debugfs -R "$1" "$img" 2>/dev/null
 }
 
-# clean WHAT: both programs find the image clean.
+# clean WHAT: fails unless both programs find the image clean.
 clean() {
 	run e2fsck -fn "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds the image unclean"; }
@@ -35,8 +35,8 @@ clean() {
 	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
 }
 
-# unclean CODE WHAT: both programs find errors, and no tool writes to the
-# image.
+# unclean CODE WHAT: fails unless both programs find errors and no tool writes
+# to the image.
 unclean() {
 	run e2fsck -fn "$img"
 	[ "$status" != 0 ] || fail "$2: e2fsck finds the image clean"
@@ -52,7 +52,7 @@ unclean() {
 
 # ---- counts in a group descriptor
 
-# group N NAME: prints a number from the descriptor of group N.
+# group N NAME: prints the number NAME from the descriptor of group N.
 group() {
 	dumpe2fs "$img" 2>/dev/null | awk -v "group=Group $1:" -v "name=$2" '
 		index($0, group) == 1 { found = 1 }
@@ -86,7 +86,7 @@ for sum in renewed stale; do
 	hidden 0 65 "$sum" group-root-unused
 	hidden 0 0xffffffff "$sum" group-root-unused
 done
-# all inodes of the group are free: e2fsck reads nothing there
+# All inodes of the group are free, so e2fsck reads no inodes of the group.
 cp "$work/files" "$img"
 change 'set_bg 5 itable_unused 65' 'set_bg 5 checksum calc'
 clean 'a group without inodes in use counts too many'
@@ -187,8 +187,8 @@ for dir in / lost+found; do
 	clean "a translator of $dir"
 	cp "$work/hurd" "$img"
 done
-# damaged CODE REQUEST...: changes the image with the translator; both programs
-# find errors
+# damaged CODE REQUEST...: changes the image with the translator, and fails
+# unless both programs find errors
 damaged() {
 	code=$1
 	shift
@@ -272,7 +272,8 @@ grep -q '^error: block-bitmap-free, block 4121' "$out" ||
 
 # ---- the commands that e4check prints repair the filesystem
 
-# repaired CODE: the command that e4check printed leaves no finding.
+# repaired CODE: fails unless the command that e4check printed removes all
+# findings.
 repaired() {
 	command=$(sed -n 's/^to fix: //p' "$out")
 	sh -c "$command" >/dev/null 2>&1 || :

@@ -16,14 +16,14 @@ for blocksize in 1024 4096; do
 	cp "$img" "$work/fs"
 	cp "$journal" "$work/log"
 
-	# start: restores the initial images
+	# start: restores the initial images of the filesystem and the journal
 	start() {
 		cp "$work/fs" "$img"
 		dd if="$work/log" of="$loop" bs=1M conv=fsync status=none
 	}
 
-	# both EXIT CODE WHAT: e2fsck finds errors; e4check exits with EXIT and
-	# finds CODE
+	# both EXIT CODE WHAT: fails unless e2fsck finds errors, and e4check
+	# exits with EXIT and finds CODE
 	both() {
 		run e2fsck -fn "$img"
 		[ "$status" != 0 ] || fail "$3: e2fsck finds the image clean"

@@ -18,14 +18,14 @@ change() {
 	check debugfs -w -R "$1" "$img"
 }
 
-# field FILE NAME: prints a number of a file, from debugfs.
+# field FILE NAME: prints the number NAME of a file, from debugfs.
 field() {
 	debugfs -R "stat $1" "$img" 2>/dev/null |
 		sed -n "s/.*$2: *\\([0-9]*\\).*/\\1/p" | head -n 1
 }
 
-# clean WHAT: both programs find no errors. unclean CODE WHAT: both programs
-# find errors, and e4check finds CODE.
+# clean WHAT: fails unless both programs find no errors. unclean CODE WHAT:
+# fails unless both programs find errors and e4check finds CODE.
 clean() {
 	run e2fsck -fn "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds the image unclean"; }
@@ -105,7 +105,7 @@ done
 
 # ---- bad blocks
 
-# list BLOCK...: the bad-blocks inode lists these blocks.
+# list BLOCK...: makes the bad-blocks inode list these blocks.
 list() {
 	list_n=0
 	for block; do
@@ -158,7 +158,7 @@ grep -q '^error: bad-block-map, ' "$out" || { show_run; fail "no list"; }
 
 # ---- EA inodes, judged by the newest e2fsck: older versions find no errors
 
-# newer CODE WHAT: e4check finds CODE.
+# newer CODE WHAT: fails unless e4check finds CODE.
 newer() {
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
@@ -296,7 +296,7 @@ clean 'names that are one when they are folded'
 # ---- inodes that share an attribute block
 head -c 300 /dev/urandom >"$work/shared"
 
-# share FILE...: gives the files the attribute block of a.
+# share FILE...: makes the files share the attribute block of the file a.
 share() {
 	acl=$(field a ACL)
 	blocks=$(field a Blockcount)
@@ -306,14 +306,14 @@ share() {
 	done
 }
 
-# values IMAGE: prints each attribute value of the three files.
+# values IMAGE: prints each attribute value of the files a, b and c.
 values() {
 	for file in a b c; do
 		debugfs -R "ea_get -x $file user.v" "$1" 2>/dev/null | cksum
 	done | sort -u
 }
 
-# only CODE...: e4check finds no other errors.
+# only CODE...: fails unless these are the only errors that e4check finds.
 only() {
 	grep '^error: ' "$out" | sed 's/^error: \([^,]*\),.*/\1/' | sort -u |
 		grep -vxF -e xattr-refcount -e quota-usage &&

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Requests from -R, from files and from debugfs. A failure is reported by the
-# exit status and by the number of the line.
+# Requests come from -R, from files and from debugfs. A failure is reported by
+# the exit status and by the number of the line.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
@@ -17,8 +17,8 @@ for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	cmp "$out" "$work/wanted" || fail "$request is not debugfs's"
 done
 
-# refused LINE PATTERN [OPTION...]: the request LINE fails with a message, with
-# -R and in a file.
+# refused LINE PATTERN [OPTION...]: fails unless the request LINE fails with a
+# message, with -R and in a file.
 refused() {
 	line=$1
 	pattern=$2

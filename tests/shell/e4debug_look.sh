@@ -9,7 +9,7 @@ img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 before=$(cksum <"$img")
 
-# request REQUEST: prints the text on stdin.
+# request REQUEST: fails unless REQUEST prints the text on stdin.
 request() {
 	check "$e4debug" -R "$1" "$img"
 	cat >"$work/wanted"
@@ -124,7 +124,7 @@ check "$e4debug" -R 'tree /data/deep/tree' "$img"
 grep -qx '+- block [0-9]*: 6 of 340 extents used, first logical block 0' "$out" ||
 	{ show_run; fail 'the tree is not drawn'; }
 
-# agrees REQUEST KEY: prints e4frag's value of KEY.
+# agrees REQUEST KEY: fails unless REQUEST prints e4frag's value of KEY.
 agrees() {
 	check "$e4debug" --json -R "$1" "$img"
 	cp "$out" "$work/doc"

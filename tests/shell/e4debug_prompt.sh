@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The prompt on a terminal: requests and paths are completed, and a signal ends
-# the running request, but not the shell.
+# On a terminal, e4debug completes requests and paths.  A signal ends the
+# running request, but not the shell.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs tmux pgrep
 built_with READLINE || skip 'built without readline'
@@ -28,7 +28,7 @@ start() {
 }
 defer "tmux -S '$work/tmux' kill-server 2>/dev/null"
 
-# shows PATTERN: the screen shows PATTERN within a moment.
+# shows PATTERN: fails unless the screen shows PATTERN within a moment.
 shows() {
 	tries=0
 	until screen capture-pane -p >"$out" && grep -Eq -e "$1" "$out"; do

@@ -21,15 +21,16 @@ same_content() {
 	unchanged "$work/before" "$work/after"
 }
 
-# do_json REQUEST...: runs all requests in one shell; their objects are the
-# lines of $out.
+# do_json REQUEST...: runs all requests in one shell; the lines of $out are the
+# JSON objects of the requests.
 do_json() {
 	printf '%s\n' "$@" >"$work/requests"
 	# shellcheck disable=SC2086
 	check "$e4debug" --json -w $undo -f "$work/requests" "$img"
 	what=$*
 }
-# line N EXPRESSION: prints the value of the expression for line N
+# line N EXPRESSION: prints the value of EXPRESSION for the object in line N of
+# $out
 line() {
 	sed -n "$1p" "$out" >"$work/doc"
 	json "$work/doc" "$2"

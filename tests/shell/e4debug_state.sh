@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Requests tunables, journal and findings.
+# The requests tunables, journal and findings print the state of the filesystem.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2fsck /usr/bin/python3
 
@@ -8,7 +8,8 @@ img=$work/img
 write=
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# figure REQUEST EXPRESSION: prints a value of the request's JSON
+# figure REQUEST EXPRESSION: prints the value of EXPRESSION for the JSON output
+# of REQUEST
 figure() {
 	# shellcheck disable=SC2086
 	check "$e4debug" --json $write -R "$1" "$img"

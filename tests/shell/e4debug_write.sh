@@ -22,7 +22,7 @@ request() {
 	sound "$img"
 }
 
-# refused REQUEST PATTERN: REQUEST fails and changes nothing.
+# refused REQUEST PATTERN: fails unless REQUEST fails and changes nothing.
 refused() {
 	what=$1
 	cp "$img" "$work/untouched"
@@ -32,7 +32,7 @@ refused() {
 	cmp "$img" "$work/untouched" || fail "$1 changes the image"
 }
 
-# holds PATH HOSTFILE: the file has the content of HOSTFILE.
+# holds PATH HOSTFILE: fails unless the file PATH has the content of HOSTFILE.
 holds() {
 	debugfs -R "dump $1 $work/dump" "$img" >/dev/null 2>&1
 	cmp "$work/dump" "$2" || fail "$what: $1 and $2 differ"
@@ -43,7 +43,8 @@ others() {
 	digest "$img" | awk -v kept=" $kept " 'index(kept, " " $1 " ")'
 }
 
-# figure REQUEST EXPRESSION: prints a value of the request's JSON
+# figure REQUEST EXPRESSION: prints the value of EXPRESSION for the JSON output
+# of REQUEST
 figure() {
 	"$e4debug" --json -R "$1" "$img" >"$work/doc" || fail "$1"
 	json "$work/doc" "$2"

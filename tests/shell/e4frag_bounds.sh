@@ -7,8 +7,8 @@ require_program mke2fs /usr/bin/python3
 
 img=$work/img
 
-# bounds WHAT [PATH...]: e4repack -n plans to save no more than e4frag's upper
-# bounds for $img.
+# bounds WHAT [PATH...]: fails if e4repack -n plans to save more than e4frag's
+# upper bounds for $img.
 bounds() {
 	what=$1
 	shift
@@ -31,7 +31,7 @@ bounds() {
 	PYTHON
 }
 
-# prints PATTERN: the last output has a matching line.
+# prints PATTERN: fails unless the last output has a matching line.
 prints() {
 	grep -qE "$1" "$out" || { cat "$out"; fail "not printed: $1"; }
 }

@@ -20,8 +20,8 @@ flip() {
 	END
 }
 
-# named WHAT INODE BLOCK WHY: the report has exactly one damage, with these
-# properties.
+# named WHAT INODE BLOCK WHY: fails unless the report has exactly one damage,
+# with the given inode, block and reason.
 named() {
 	check "$e4frag" --json "$bad"
 	one_sentence e4frag
@@ -36,13 +36,15 @@ named() {
 	esac
 }
 
-# left KEY NUMBER: the figure is lower by NUMBER than for the sound image.
+# left KEY NUMBER: fails unless the figure KEY is lower by NUMBER than for the
+# sound image.
 left() {
 	same "$features: $1" "$(json "$out" "d['files']['$1']")" \
 		$(($(json "$work/sound" "d['files']['$1']") - $2))
 }
 
-# blocks_at LEVEL: prints the blocks of the deep tree's level, from debugfs.
+# blocks_at LEVEL: prints the blocks of one level of the deep tree, from
+# debugfs.
 blocks_at() {
 	debugfs -R 'ex /deep' "$img" 2>/dev/null | awk -v level="$1" '
 		{ gsub("/", " ") }

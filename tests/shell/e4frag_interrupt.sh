@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A signal ends e4frag cleanly: exit status 1 and a sentence that reports the
-# progress. A full pipe without a reader delays e4frag until the signal.
+# A signal ends e4frag cleanly, with exit status 1 and a sentence that reports
+# the progress. A full pipe without a reader delays e4frag until the signal.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs mkfifo
 

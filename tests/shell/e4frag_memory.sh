@@ -6,7 +6,7 @@
 require_program mke2fs
 ! is_sanitized || skip 'sanitizers take more memory than what is looked at'
 
-max_kib=$((4096 * ($(nproc) + 1)))	# each thread has buffers
+max_kib=$((4096 * ($(nproc) + 1)))	# 4 MiB of buffers for each thread
 aged "$work/img" <<'END'
 size 2G
 mke2fs -N 1010000 -E lazy_itable_init=1 -O ^has_journal
@@ -14,7 +14,7 @@ contents off
 many /inodes count 1000000 perdir 2000
 interleave /grown count 1000 rounds 40 blocks 1
 END
-# peak KIB [OPTION...]: the peak memory of e4frag is at most KIB.
+# peak KIB [OPTION...]: fails unless the peak memory of e4frag is at most KIB.
 peak() {
 	most=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page of e4frag --html works in a browser: for an empty, a small, a
-# repacked and a sparse filesystem of 16 TiB, by keyboard, in light and dark
-# mode, for any names. The picture of README.md can be made.
+# The page of e4frag --html works in a browser for empty, small, repacked and
+# sparse filesystems of up to 16 TiB, by keyboard, in light and dark mode, and
+# for any names. The picture of README.md can be made.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs python3
 chromium=$(command -v chromium || command -v chromium-browser) ||
@@ -61,7 +61,8 @@ print(urllib.parse.unquote(re.search("data-result=\"([^\"]*)\"",
 	same "errors in the page" "$(json "$work/result" 'd["errors"]')" '[]'
 }
 
-# holds WHAT EXPRESSION: the Python expression of the result r is true.
+# holds WHAT EXPRESSION: fails unless the Python expression about the result r
+# is true.
 holds() {
 	same "$1" "$(json "$work/result" \
 		"(lambda r: ($2))(d['result'])")" True || {
@@ -70,7 +71,7 @@ holds() {
 	}
 }
 
-# common: properties of a page that is_page compares with the expected values.
+# common: JavaScript for the properties of a page that is_page checks.
 # shellcheck disable=SC2016
 common='{
 	strange: q("img, iframe, object, embed, link, base, form, [onerror]").length,

@@ -7,8 +7,8 @@ require_program mke2fs /usr/bin/python3
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# counts "COUNT EXTENTS DIRECTORIES" PATH...: e4frag reports these figures for
-# the PATHs
+# counts "COUNT EXTENTS DIRECTORIES" PATH...: fails unless e4frag reports these
+# figures for the PATHs
 counts() {
 	want=$1
 	shift

@@ -13,7 +13,7 @@ check "$e4frag" --json "$img"
 cp "$out" "$work/report"
 check "$e4frag" --prometheus "$img"
 cp "$out" "$work/metrics"
-# is NAME VALUE: the metric NAME has VALUE
+# is NAME VALUE: fails unless the metric NAME has VALUE
 is() {
 	same "$1" "$(sed -n "s/^e4layout_$1{[^}]*} //p" "$work/metrics")" \
 		"$(json "$work/report" "$2")"

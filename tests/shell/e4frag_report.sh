@@ -8,8 +8,8 @@ require_program mke2fs /usr/bin/python3
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# figures PATH EXTENTS FRAGMENTS IDEAL SPLITS MERGEABLE TREE: the file's
-# figures
+# figures PATH EXTENTS FRAGMENTS IDEAL SPLITS MERGEABLE TREE: fails unless
+# e4frag reports these figures for PATH
 figures() {
 	check "$e4frag" --json --sort=extents "$img" "$1"
 	path=$1

@@ -6,15 +6,15 @@
 
 check "$top_builddir/bench/es_cache" 10
 
-# value CASE POLICY COLUMN: prints a figure
+# value CASE POLICY COLUMN: prints a figure of the output of bench/es_cache
 value() {
 	awk -v FS='  +' -v part="($1)" -v policy="$2" -v column="$3" '
 		/^\(/ { in_part = index($0, part) == 1 }
 		in_part && $2 == policy { print $column }' "$out"
 }
 
-# shorter FACTOR COLUMN CASE: the LRU's figure is at least FACTOR times the
-# library's.
+# shorter FACTOR COLUMN CASE: fails unless the LRU's figure is at least FACTOR
+# times the library's.
 shorter() {
 	awk -v a="$(value "$3" LRU "$2")" -v b="$(value "$3" "lists, ages" "$2")" \
 		-v factor="$1" 'BEGIN { exit !(b > 0 && a >= factor * b) }' ||

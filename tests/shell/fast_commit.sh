@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal with a fast commit and a full commit after it, as left by a power
-# cut: no tool loses committed data, or sends the user to an e2fsck that would
+# The journal has a fast commit and then a full commit, as after a power
+# failure.  No tool loses committed data, or recommends an e2fsck that would
 # lose committed data.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For each allocation that fails, and for any small number of descriptors: every
-# tool that writes refuses an image that is mounted through a loop device, or
-# attached to one.
+# Every tool that writes refuses an image that is mounted through a loop device,
+# or attached to one, even if any allocation fails, and for any small number of
+# descriptors.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 require_loop
@@ -10,7 +10,7 @@ require_loop
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
 
-# refused WHAT COMMAND...: the last run failed, and nothing was written.
+# refused WHAT COMMAND...: fails unless the last run failed and wrote nothing.
 refused() {
 	what=$1
 	shift
@@ -20,8 +20,8 @@ refused() {
 	cmp -s "$img" "$work/as_it_was" || fail "$what: the image was changed: $*"
 }
 
-# in_use COMMAND...: COMMAND is refused, whichever allocation fails, and with any
-# small number of descriptors.
+# in_use COMMAND...: fails unless COMMAND is refused, whichever allocation
+# fails, and for any small number of descriptors.
 in_use() {
 	cp "$img" "$work/as_it_was"
 	run env FAIL_MALLOC_COUNT="$work/count" LD_PRELOAD="$shim" "$@"
@@ -100,8 +100,9 @@ defer "delpart $loop 1"
 mke2fs -q -F -t ext4 "$part" || fail 'no filesystem'
 exec 9<"$part"
 
-# partition N KIB: sets a tunable to KIB in the partition while allocation number N
-# fails; the partition's device and the disk have the same content.
+# partition N KIB: sets a tunable to KIB in the partition while allocation
+# number N fails, and checks that the partition's device and the disk have the
+# same content.
 partition() {
 	run env FAIL_MALLOC="$1" FAIL_MALLOC_COUNT="$work/count" \
 		LD_PRELOAD="$shim" "$tune4fs" \

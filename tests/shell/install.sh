@@ -13,7 +13,8 @@ root=$work/root
 run make -C "$top_builddir" install DESTDIR="$root"
 [ "$status" = 0 ] || { show_run; fail "make install"; }
 
-# variable NAME: prints a variable of the Makefile, which make reads once.
+# variable NAME: prints a variable of the Makefile. make reads all variables
+# once.
 for name in sbindir libdir includedir mandir bashcompletiondir docdir \
 	systemdsystemunitdir udevrulesdir CFLAGS prefix; do
 	printf '\t@echo %s $(%s)\n' "$name" "$name"

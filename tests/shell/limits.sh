@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A limit of the file size (ulimit -f) is a reported error and does not kill a
-# tool. An image that becomes shorter during a run is not made longer again.
+# If a file would exceed the limit of the file size (ulimit -f), a tool reports
+# an error and is not killed. An image that becomes shorter during a run is not
+# made longer again.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck tune2fs e2undo
 
 cd "$work"
-# limited BLOCKS COMMAND...: like run, with a limit on the file size
+# limited BLOCKS COMMAND...: like run, with a limit of BLOCKS on the file size
 limited() {
 	limit=$1
 	shift

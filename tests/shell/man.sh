@@ -6,7 +6,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program man
 
-# sections PAGE: the required sections.
+# sections PAGE: prints the sections that PAGE must have.
 sections() {
 	printf '%s\n' NAME DESCRIPTION 'SEE ALSO'
 	case $1 in
@@ -45,8 +45,8 @@ for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 	fi
 done
 
-# the library's manual: each header has its line, and each name is in the
-# library
+# libe4layout(3) has a line for each header, and names only functions of the
+# library.
 for header in "$top_srcdir"/lib/e4layout/*.h; do
 	name=$(basename "$header")
 	[ "$name" = e4layout.h ] || grep -qE "^\.IR .*\b$name " "$library" ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The block map as text: the characters, colours and widths; the maps of
-# e4repack before and after a run.
+# The block map is tested as text, with its characters, colours and widths.
+# e4repack prints the maps before and after a run.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 

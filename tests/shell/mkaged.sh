@@ -20,7 +20,7 @@ is_clean() {
 		return
 	fi
 	check e2fsck -fn -j "$image.journal" "$image"
-	# the journal is on no device: e4check cannot check it
+	# the journal is not on a device, so e4check cannot check the journal
 	run "$e4check" --no-layout -q "$image"
 	same "e4check's exit code" "$status" 8
 }
@@ -52,7 +52,8 @@ check make_image "$recipes/sample.recipe" "$image"
 is_clean
 [ "$sum" != "$(cksum <"$image")" ] || fail "the seed changes nothing"
 
-# extents PATH: prints the leaf entries, as LBLK+LENw@PBLK or u.
+# extents PATH: prints the leaf entries of PATH as LBLK+LENw@PBLK, or with u for
+# unwritten extents.
 extents() {
 	debugfs -R "ex $1" "$image" 2>/dev/null | sed 's/[-/]/ /g' | awk '
 		NR > 1 && $1 == $2 {
@@ -62,7 +63,7 @@ extents() {
 		}'
 }
 
-# field PATH NAME: prints a field of an inode, from debugfs.
+# field PATH NAME: prints the field NAME of the inode of PATH, from debugfs.
 field() {
 	debugfs -R "stat $1" "$image" 2>/dev/null |
 		sed -n "s/.*$2: *\([^ ]*\).*/\1/p" | head -1

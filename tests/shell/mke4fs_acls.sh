@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ACLs and file capabilities: ids in both are mapped from every kind of source.
-# An archive may have names in place of numbers, or attributes.
+# ids in ACLs and file capabilities are mapped for every kind of source.  An
+# archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -92,7 +92,8 @@ rm -f "$work/img"
 check "$mke4fs" -q -d "$work/src" -E root_perms=0 "$work/img"
 acls_are "$work/img" . "0 user::--- group::--- other::---"
 
-# archive FILE HEADERS: one file with mode 644 and these extended headers
+# archive FILE HEADERS: makes an archive of one file with mode 644 and these
+# extended headers
 archive() {
 	python3 - "$@" <<'EOT'
 import sys, tarfile
@@ -209,7 +210,8 @@ i.pax_headers = {key: value}
 with tarfile.open('odd.tar', 'w', format=tarfile.PAX_FORMAT) as t:
     t.addfile(i)
 P
-# refuse_odd TYPE KEY VALUE SENTENCE
+# refuse_odd TYPE KEY VALUE SENTENCE: fails unless mke4fs refuses a file of TYPE
+# with the header KEY=VALUE
 refuse_odd() {
 	python3 odd.py "$1" "$2" "$3"
 	rm -f img

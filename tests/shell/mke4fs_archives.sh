@@ -107,7 +107,8 @@ for format in posix gnu; do
 	equals "$work/img" "$work/tree"
 done
 
-# members FILE NAME...: makes an archive of files and, with a slash, directories
+# members FILE NAME...: makes the archive FILE of files and, for names with a
+# slash, directories
 members() {
 	python3 - "$@" <<'EOT'
 import sys, tarfile

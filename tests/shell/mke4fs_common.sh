@@ -13,18 +13,19 @@ require_archives() {
 	skip 'built without libarchive'
 }
 
-# value IMAGE NAME: prints a value of the superblock
+# value IMAGE NAME: prints the value NAME of the superblock
 value() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
 }
 
-# need_theirs: makes the file theirs by mke2fs, with 3 GiB
+# need_theirs: makes the file theirs of 3 GiB with mke2fs
 need_theirs() {
 	truncate -s 3G theirs
 	check mkfs.ext4 -q -F -b 4096 theirs
 }
 
-# grown IMAGE: IMAGE is sound, with the same size and counts as the file theirs
+# grown IMAGE: fails unless IMAGE is sound and has the size and counts of the
+# file theirs
 grown() {
 	for name in 'Block count' 'Inode count' 'Total journal size'; do
 		same "$name" "$(value "$1" "$name")" "$(value theirs "$name")"
@@ -74,8 +75,8 @@ clean() {
 	sound "$@"
 }
 
-# equals IMAGE DIR: the image is sound, and has the content of the directory.  If
-# $listed is DIR, its content is the same as in the last call.
+# equals IMAGE DIR: fails unless IMAGE is sound and has the content of DIR.  If
+# $listed is DIR, the content of DIR has not changed since the last call.
 listed=
 equals() {
 	clean "$1"

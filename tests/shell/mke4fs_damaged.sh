@@ -29,7 +29,7 @@ ino() {
 		sed -n 's/^Inode: \([0-9]*\).*/\1/p'
 }
 
-# refused: without --skip-damaged, no image is made
+# refused: fails if an image is made without --skip-damaged
 refused() {
 	rm -f "$work/img"
 	mustfail 1 "$mke4fs" -q --from="$work/from" "$work/img"
@@ -38,8 +38,8 @@ refused() {
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 }
 
-# leaves_out STATUS PATH...: --skip-damaged omits exactly the files PATH..., and
-# exits with STATUS
+# leaves_out STATUS PATH...: fails unless --skip-damaged omits exactly the files
+# PATH... and exits with STATUS
 leaves_out() {
 	wanted=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --dm-verity: the hash tree equals a tree computed by Python, veritysetup accepts
-# it and finds a changed byte, and equal images have equal trees.
+# --dm-verity: the hash tree equals a tree computed by Python, veritysetup
+# accepts the tree and finds a changed byte, and equal images have equal trees.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
@@ -54,14 +54,14 @@ print(hashlib.sha256(salt + levels[-1]).hexdigest())
 END
 }
 
-# correct DATA HASHES OFFSET: the tree of the report is correct
+# correct DATA HASHES OFFSET: fails unless the tree of the report is correct
 correct() {
 	same 'the offset' "$(json report.json \
 		'd["dm_verity"]["hash_offset_bytes"]')" "$3"
 	same 'the root hash' "$(tree "$@")" "$root"
 }
 
-# verified DATA HASHES OFFSET: veritysetup finds no error
+# verified DATA HASHES OFFSET: fails if veritysetup finds an error
 verified() {
 	! command -v veritysetup >/dev/null ||
 		check veritysetup verify "$1" "$2" "$root" --hash-offset="$3"
@@ -168,7 +168,8 @@ verified disk disk $((limit * 1024))
 mustfail 1 "$mke4fs" -q -F --dm-verity -d src disk "$((limit + 64))K"
 says 'no space for the hash tree'
 
-# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE, and makes no image
+# refuse SENTENCE OPTION...: fails unless mke4fs fails with SENTENCE and makes
+# no image
 refuse() {
 	sentence=$1
 	shift

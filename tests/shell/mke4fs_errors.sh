@@ -6,7 +6,8 @@
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 
-# refuse PATTERN ARGUMENTS...: mke4fs fails with PATTERN, and makes no image.
+# refuse PATTERN ARGUMENTS...: fails unless mke4fs fails with PATTERN and makes
+# no image.
 refuse() {
 	pattern=$1
 	shift
@@ -16,8 +17,8 @@ refuse() {
 	[ ! -e "$work/img" ] || fail "an image is left behind: $*"
 }
 
-# archive FILE: makes an archive with Python's tarfile, in t, by the script on
-# stdin.
+# archive FILE: makes the archive FILE with Python.  In the script on stdin, t
+# is the tarfile.
 archive() {
 	{
 		cat <<'HEAD'

@@ -41,8 +41,9 @@ try() {
 	equals "$work/copy" "$work/$source"
 }
 
-# in_turn: selects all combinations or, without --full, one in three: still each set
-# of features with one block size, and each inode size with one set of features.
+# in_turn: true for all combinations or, without --full, for one in three.  The
+# selection still has each set of features with one block size, and each inode
+# size with one set of features.
 turn=0
 in_turn() {
 	turn=$((turn + 1))

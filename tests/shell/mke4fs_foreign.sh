@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From a directory, mke4fs copies the user's files: without the internal files
-# of the filesystem, and, on request, without other mounted filesystems.
+# mke4fs copies the user's files from a directory, without the internal files of
+# the filesystem and, on request, without other mounted filesystems.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -9,11 +9,11 @@ require_loop
 require_program tar
 
 cd "$work"
-# has IMAGE PATH: the image has the file
+# has IMAGE PATH: true if the image has the file PATH
 has() {
 	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
 }
-# attributes IMAGE PATH: prints the names of attributes
+# attributes IMAGE PATH: prints the names of the attributes of PATH
 attributes() {
 	debugfs -R "ea_list $2" "$1" 2>/dev/null |
 		sed -n 's/^  \([^ (]*\) .*/\1/p' | sort | tr '\n' ' '

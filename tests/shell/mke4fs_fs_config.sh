@@ -23,7 +23,8 @@ take() {
 	clean img
 }
 
-# has PATH UID GID MODE [CAPABILITIES]: a file of img has these attributes
+# has PATH UID GID MODE [CAPABILITIES]: fails unless PATH in img has these
+# attributes
 has() {
 	check debugfs -R "stat $1" img
 	got=$(sed -nE 's/.*Mode: +([0-9]+) .*/\1/p; s/^User: +([0-9]+) +Group: +([0-9]+) .*/\1 \2/p' \
@@ -87,7 +88,8 @@ in the image: paths must begin at the root of the image"
 take --fs-config=empty
 [ ! -s said ] || fail "prints $(cat said)"
 
-# bad_line SENTENCE LINE: the second line is refused with SENTENCE
+# bad_line SENTENCE LINE: fails unless LINE, as the second line of a file, is
+# refused with SENTENCE
 bad_line() {
 	printf 'data 0 0 0755\n%b' "$2" >bad
 	rm -f img

@@ -31,8 +31,8 @@ check "$mke4fs" -q --grow-to=3G -J size=8 -N 512 -d src img
 same "the journal" "$(value img 'Total journal size')" 8M
 same "inodes" "$(value img 'Inode count')" 512
 rm img
-# refuse SOURCE IMAGE [SIZE]: --grow-to=16M is refused, because it is not larger
-# than the image
+# refuse SOURCE IMAGE [SIZE]: fails unless --grow-to=16M is refused because 16
+# MiB is not larger than the image
 refuse() {
 	mustfail 1 "$mke4fs" -q --grow-to=16M -d "$@"
 	one_sentence mke4fs
@@ -51,8 +51,8 @@ mustfail 2 "$mke4fs" --grow-to=x img
 
 require_loop
 mkdir mnt
-# available BYTES OPTION...: makes an image with --free=BYTES and mounts it; about
-# BYTES are free
+# available BYTES OPTION...: makes an image with --free=BYTES, mounts it, and
+# checks that about BYTES are free
 available() {
 	bytes=$1
 	shift
@@ -65,8 +65,8 @@ available() {
 	[ "$avail" -le $((bytes + bytes / 50 + 65536)) ] ||
 		fail "$avail bytes are free, not $bytes"
 }
-# filled BYTES: an ordinary user can write a file of BYTES, including its extent
-# tree, less one cluster.
+# filled BYTES: fails unless an ordinary user can write a file of BYTES,
+# including its extent tree, less one cluster.
 filled() {
 	run as_nobody dd if=/dev/zero of=mnt/new bs=4096 conv=fsync
 	says 'No space left'

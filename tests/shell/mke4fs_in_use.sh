@@ -13,7 +13,8 @@ head -c 300000 /dev/urandom >"$work/files/data"
 mke2fs -qq -F -t ext4 -d "$work/files" "$img" 16M >/dev/null
 cksum <"$img" >"$work/sum"
 
-# refused PATTERN [OPTION...]: the image is neither overwritten nor copied
+# refused PATTERN [OPTION...]: fails unless mke4fs refuses with PATTERN, and
+# changes no image
 refused() {
 	pattern=$1
 	shift

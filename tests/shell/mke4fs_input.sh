@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An archive is read completely, or unread parts are an error: concatenated
-# archives, compressed or not; size fields that do not apply; data that expands
-# without limit.
+# An archive is read completely, or unread parts are an error.  The archives are
+# concatenated or compressed, have size fields that do not apply, or have data
+# that expands without limit.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_program cpio tar gzip xz zstd bzip2 python3
 
 cd "$work"
-# has IMAGE PATH CONTENT: the file has the content
+# has IMAGE PATH CONTENT: fails unless PATH has CONTENT
 has() {
 	same "$2" "$(debugfs -R "cat $2" "$1" 2>/dev/null)" "$3"
 }
@@ -306,8 +306,8 @@ mustfail 1 "$mke4fs" -q -d changed img
 one_sentence mke4fs
 says '(a|b): the data do not match their checksum'
 
-# the target of a symbolic link in a cpio archive must not be cut at a NUL byte
-# odd_cpio MODE TARGET
+# odd_cpio MODE TARGET: makes a cpio archive of a file with MODE and the content
+# TARGET.  The target of a symbolic link must not be cut at a NUL byte.
 odd_cpio() {
 	python3 - "$@" <<'P'
 import sys
@@ -337,7 +337,8 @@ mustfail 1 "$mke4fs" -q -d odd.cpio img
 one_sentence mke4fs
 says 'odd: unknown file type$'
 
-# if a cpio header is damaged, libarchive skips to the next one: an error
+# If a cpio header is damaged, libarchive skips to the next header. mke4fs
+# reports an error.
 python3 - <<'P'
 d = open('a.cpio', 'rb').read()
 at = d.rindex(b'070701', 0, d.rindex(b'070701'))
@@ -389,8 +390,8 @@ for none in none.lz none.xz none.zst; do
 	one_sentence mke4fs
 done
 
-# libarchive ignores global pax headers: only records without an effect on files
-# are accepted
+# libarchive ignores global pax headers, so mke4fs accepts only records without
+# an effect on files.
 with_global() {
 	python3 - "$@" <<'P'
 import io, sys, tarfile
@@ -455,7 +456,8 @@ h.type, h.size = tarfile.XHDTYPE, len(records)
 open(name, 'wb').write(h.tobuf() + records + bytes(-len(records) % 512) +
                        tarfile.TarInfo('member').tobuf() + bytes(1024))
 P
-# refuse_record RECORD SENTENCE
+# refuse_record RECORD SENTENCE: fails unless mke4fs refuses RECORD in a pax
+# header with SENTENCE
 refuse_record() {
 	python3 records.py bad.tar "$1"
 	mustfail 1 "$mke4fs" -q -d bad.tar img
@@ -514,7 +516,7 @@ for first in /dev/null a.tar; do
 		"$0" -q --max-size=2M -d - img' "$mke4fs" "$first"
 	one_sentence mke4fs
 	says 'cannot read: too many zero bytes .--max-size'
-	in_full || continue	# reads gigabytes
+	in_full || continue	# this case reads gigabytes
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" "$first"
 	one_sentence mke4fs

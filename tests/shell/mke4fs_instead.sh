@@ -21,7 +21,7 @@ export PATH
 # itself.
 same mkfs.ext4 "$(command -v mkfs.ext4)" "$work/bin/mkfs.ext4"
 
-# build_image COMMAND...: COMMAND makes img with the content of src
+# build_image COMMAND...: fails unless COMMAND makes img with the content of src
 build_image() {
 	check "$@"
 	equals img src

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A signal or an error during writing: a new image is removed or, after SIGKILL,
-# has no superblock; an existing file or device holds nothing that could be
-# mounted.
+# After a signal or an error during writing, a new image is removed or, after
+# SIGKILL, has no superblock.  An existing file or device has nothing that could
+# be mounted.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_strace

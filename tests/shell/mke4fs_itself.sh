@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# mke4fs does not copy the image that it writes: a directory is copied without
-# it, and other sources that are the image are refused.  An overlayfs, a hard
-# link or a loop device can show the image under another name.
+# mke4fs does not copy the image that it writes: the image is omitted from a
+# copied directory, and any other source that is the image is refused.  An
+# overlayfs, a hard link or a loop device can show the image under another name.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -10,7 +10,7 @@ require_loop
 require_program tar
 
 cd "$work"
-# has IMAGE PATH: the image has the file
+# has IMAGE PATH: true if the image has the file PATH
 has() {
 	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
 }
@@ -126,7 +126,8 @@ tar -C self -cf oci/layer a
 layer=$(sha256sum <oci/layer)
 layer=${layer%% *}
 mv oci/layer "oci/blobs/sha256/$layer"
-# blob JSON: stores the text, and prints a descriptor's digest and size
+# blob JSON: stores the text JSON as a blob, and prints the digest and size for
+# a descriptor
 blob() {
 	sum=$(printf %s "$1" | sha256sum)
 	printf %s "$1" >"oci/blobs/sha256/${sum%% *}"
@@ -163,7 +164,8 @@ printf 'a 0 0 0644\n' >fs_config
 check "$mke4fs" -q -d self from.img
 cp -r oci oci.copy2
 sums=$(cksum from.img self.tar oci.tar so mf manifest fs_config)
-# overwrites SENTENCE OPTION...: mke4fs refuses the options, and changes no file
+# overwrites SENTENCE OPTION...: fails unless mke4fs refuses the options and
+# changes no file
 overwrites() {
 	sentence=$1
 	shift
@@ -231,7 +233,8 @@ if ! mount -t overlay -o "lowerdir=lower,upperdir=upper,workdir=work" merged \
 fi
 defer "umount 'merged'"
 sums=$(cksum upper/up.* lower/low.*)
-# refused TARGET OPTION...: mke4fs refuses TARGET because it is the source
+# refused TARGET OPTION...: fails unless mke4fs refuses TARGET because it is the
+# source
 refused() {
 	target=$1
 	shift
@@ -264,7 +267,8 @@ for file in upper/up lower/low; do
 done
 looped merged/up upper/up
 
-# omitted DIRECTORY IMAGE: the image is not copied
+# omitted DIRECTORY IMAGE: fails unless IMAGE is omitted from the copy of
+# DIRECTORY
 omitted() {
 	name=${2##*/}
 	for target in "$2" loop; do

@@ -11,7 +11,7 @@ for i in one/a one/b two/c two/d; do
 	head -c 1M /dev/urandom >"$work/src/$i"
 done
 
-# valid DOCUMENT: conforms to the schema
+# valid DOCUMENT: fails unless DOCUMENT conforms to the schema
 valid() {
 	run /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" "$schema" "$1"
 	[ "$status" = 77 ] || [ "$status" = 0 ] || {

@@ -34,13 +34,14 @@ for i in range(count):
 out.write(bytes(1024))' "$@"
 }
 
-# counted IMAGE DIRECTORY: prints the number of entries (index blocks appear as
-# inode 0)
+# counted IMAGE DIRECTORY: prints the number of entries; index blocks appear as
+# entries of inode 0
 counted() {
 	debugfs -R "ls -p $2" "$1" 2>/dev/null | grep -c '^/[1-9]'
 }
 
-# unwritten IMAGE FILE: prints the numbers of unwritten and written blocks
+# unwritten IMAGE FILE: prints the numbers of unwritten and written blocks of
+# FILE
 unwritten() {
 	debugfs -R "dump_extents -l $2" "$1" 2>/dev/null | awk '
 		$1 ~ /^[0-9]+\/$/ { n[$NF == "Uninit"] += \
@@ -88,14 +89,14 @@ check "$mke4fs" -q -b 1024 -O bigalloc,^flex_bg -C 2048 -d "$work/tar" \
 clean "$work/img"
 rm -f "$work/img"
 
-# peak: runs its arguments, and prints their peak memory in KiB
+# peak: Python script that runs its arguments, and prints the peak memory in KiB
 peak='
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
 
-# million: makes a directory with a million entries and an index, with at most
-# 128 MiB and 128 bytes per entry of memory; the kernel finds the entries
+# million: makes a directory with a million entries and an index. mke4fs uses at
+# most 128 MiB, and 128 bytes per entry.  The kernel finds the entries.
 million() {
 	names 'entry%d' 1000000 0 >"$work/tar"
 	check python3 -c "$peak" "$mke4fs" -q -b 4096 -d "$work/tar" "$work/img"
@@ -179,8 +180,8 @@ else
 fi
 rm -rf "$huge"
 
-# together: e4frag reports no fragmented files, and the inodes of each directory are
-# in the fewest inode-table blocks
+# together: fails unless e4frag reports no fragmented files, and the inodes of
+# each directory are in the fewest inode-table blocks
 together() {
 	check "$e4frag" --json "$work/img"
 	same "what e4frag says of files" "$(json "$out" \

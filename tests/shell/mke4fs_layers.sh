@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Several sources: overlapping directories and archives, below a path, layers
-# with whiteouts, and manifests.
+# mke4fs combines several sources: overlapping directories and archives, sources
+# below a path, layers with whiteouts, and manifests.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -18,7 +18,7 @@ make_image() {
 	check "$mke4fs" -q "$@" img
 }
 
-# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE
+# refuse SENTENCE OPTION...: fails unless mke4fs fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -147,7 +147,7 @@ echo own >expected/both/deep/own
 echo new >expected/only/new
 settle expected
 equals img expected
-# without "layer:", whiteouts are ordinary files
+# Without "layer:", whiteouts are ordinary files.
 make_image -d white.tar
 debugfs -R 'stat both/.wh.a' img 2>&1 | grep -q 'Type: regular' ||
 	fail 'a plain archive has no whiteouts'

@@ -10,7 +10,7 @@ require_program python3
 
 cd "$work" || exit
 
-# changed OLD NEW: prints how many blocks of 1 KiB differ
+# changed OLD NEW: prints how many blocks of 1 KiB differ between OLD and NEW
 changed() {
 	python3 -c '
 import sys
@@ -38,21 +38,23 @@ like() {
 	[ "$before" = "$(b2sum <"$old")" ] || fail "$old was written"
 }
 
-# holds IMAGE DIR: as equals(), for a copy of the image.  A mount that another
-# mount namespace has copied would keep IMAGE from being an old image.
+# holds IMAGE DIR: like equals, for a copy of IMAGE.  If another mount namespace
+# kept a mount of IMAGE, IMAGE could not be used as an old image.
 holds() {
 	rm -f looked
 	cp --sparse=always "$1" looked
 	equals looked "$2"
 }
 
-# most BLOCKS OLD NEW: at most BLOCKS blocks of 1 KiB differ between OLD and NEW
+# most BLOCKS OLD NEW: fails if more than BLOCKS blocks of 1 KiB differ between
+# OLD and NEW
 most() {
 	differ=$(changed "$2" "$3")
 	[ "$differ" -le "$1" ] || fail "$differ blocks differ, not at most $1"
 }
 
-# refuse SENTENCE ARGUMENT...: mke4fs prints one sentence, and makes no image
+# refuse SENTENCE ARGUMENT...: fails unless mke4fs prints one sentence and makes
+# no image
 refuse() {
 	sentence=$1
 	shift
@@ -101,7 +103,8 @@ make_tree() {
 	)
 }
 
-# round_times OPTION...: sets times that inodes of 128 bytes can store
+# round_times OPTION...: for inodes of 128 bytes, sets times that such inodes
+# can store
 round_times() {
 	case " $* " in *" -I128 "*)
 		find src -exec touch -h -d @1000000000 {} + ;;

@@ -13,8 +13,8 @@ echo 3000 >bad
 fixed=-U0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10
 seed=hash_seed=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
 
-# header IMAGE: prints the superblock, without times and usage, and the size of the
-# orphan file
+# header IMAGE: prints the superblock without times and usage, and the size of
+# the orphan file
 header() {
 	dumpe2fs -h "$1" 2>/dev/null | grep -Ev -e \
 	'^(Free|Filesystem created|Last (mount t|wr|ch)|Lifetime|MMP)' -e \
@@ -135,7 +135,7 @@ rm -f img
 check "$mke4fs" -q -d src -b 2048 -G 1 -E packed_meta_blocks=1 img 100M
 sound img
 
-# attributes IMAGE PATH: prints the names of attributes
+# attributes IMAGE PATH: prints the names of the attributes of PATH
 attributes() {
 	debugfs -R "ea_list $2" "$1" 2>/dev/null |
 		sed -n 's/^  \([^ ]*\) (.*/\1/p' | tr '\n' ' '
@@ -154,7 +154,8 @@ same "attributes" "$(attributes img /)" "trusted.ext4.tunables "
 
 # ------------------------------------------------------------------- refused
 rm img
-# refuse OPTIONS PATTERN: OPTIONS are refused with a message that matches PATTERN
+# refuse OPTIONS PATTERN: fails unless OPTIONS are refused with a message that
+# matches PATTERN
 refuse() {
 	# shellcheck disable=SC2086
 	mustfail 2 "$mke4fs" -d src $1 img 16M

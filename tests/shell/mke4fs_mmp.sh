@@ -9,8 +9,8 @@ mkdir "$work/src"
 seq 30000 >"$work/src/file"
 cd "$work"
 
-# nobody_has IMAGE NAME: the MMP block is free, and names this host and the
-# device NAME
+# nobody_has IMAGE NAME: fails unless the MMP block is free, and names this host
+# and the device NAME
 nobody_has() {
 	check debugfs -R dump_mmp "$1"
 	for line in 'sequence: ff4d4d50' "node_name: $(uname -n)" \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Container images: the result of mke4fs equals the result of umoci as root.
+# For container images, the result of mke4fs equals the result of umoci as root.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -13,7 +13,7 @@ export SOURCE_DATE_EPOCH
 
 uuid=01234567-89ab-4def-8123-456789abcdef
 
-# quietly COMMAND...: COMMAND must succeed
+# quietly COMMAND...: fails unless COMMAND succeeds
 quietly() {
 	"$@" >said 2>&1 || {
 		cat said >&2
@@ -27,7 +27,7 @@ take() {
 	check "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" "$@" img
 }
 
-# refuse SENTENCE OPTION...: mke4fs fails with SENTENCE
+# refuse SENTENCE OPTION...: fails unless mke4fs fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -161,8 +161,8 @@ fi
 
 # ------------------------------------------------------------- broken images
 
-# image DIR: makes a small image in a new directory, by the Python code on
-# stdin
+# image DIR: makes a small image in the new directory DIR with the Python code
+# on stdin
 image() {
 	rm -rf "$1"
 	python3 - "$1" <<EOT

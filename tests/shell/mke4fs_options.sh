@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Options: all are in the help and in the manual page, the options of mke2fs are
+# All options are in the help and in the manual page, the options of mke2fs are
 # passed to mke2fs, and the progress bar is shown.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
@@ -26,7 +26,7 @@ mkdir "$work/src"
 echo content >"$work/src/file"
 img=$work/img
 
-# says_of PATTERN: a line of the superblock matches
+# says_of PATTERN: fails unless a line of the superblock's description matches
 says_of() {
 	check dumpe2fs -h "$img"
 	grep -Eq "$1" "$out" || { show_run; fail "the output of dumpe2fs lacks $1"; }

@@ -66,7 +66,8 @@ image img3 "$work/src"
 sleep 1.1
 image img4 "$work/copy"
 cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
-# s_wtime, s_lastcheck and s_mkfs_time: dumpe2fs 1.47.2 does not print the last
+# The offsets are those of s_wtime, s_lastcheck and s_mkfs_time. dumpe2fs 1.47.2
+# does not print s_mkfs_time.
 for offset in 1072 1088 1288; do
 	# in libext2fs, 0 means no time, so the superblock may have second 1
 	time=$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')

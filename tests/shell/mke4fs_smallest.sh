@@ -16,8 +16,8 @@ tree() {
 	done
 }
 
-# smallest BLOCKSIZE TREE OPTION...: TREE does not fit in an image with 31/32 of
-# the blocks
+# smallest BLOCKSIZE TREE OPTION...: fails if TREE fits in an image with 31/32
+# of the blocks
 smallest() {
 	blocksize=$1 tree=$2
 	shift 2

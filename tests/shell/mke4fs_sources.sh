@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every kind of source gives the same content: a directory, tar archives, an
-# image and a copy of the image; with mapped ids; onto a device.
+# image, and a copy of the image.  IDs can be mapped, and the target can be a
+# device.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -67,7 +68,8 @@ for format in gnu posix; do
 	done
 done
 
-# cpio stores a linked file's data once, in newc with the last name
+# cpio stores the data of a file with several names once, in the format newc
+# with the last name.
 if has_program cpio; then
 	mkdir "$work/links"
 	seq 2000 >"$work/links/a"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sparse members of tar archives: a map that does not agree with the size of the
-# file or with the stored data is an error that names the archive and the member.
+# If the map of a sparse member of a tar archive does not agree with the size of
+# the file or with the stored data, an error names the archive and the member.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables of a new image: set, refused, copied; with the same bytes as set by
-# tune4fs and the kernel; and -R without a value.
+# Tunables of a new image are set, refused and copied.  They have the same bytes
+# as tunables that tune4fs or the kernel sets.  The tests include -R without a
+# value.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 attr=trusted.ext4.tunables
@@ -21,7 +22,7 @@ make() {
 	mv "$work/said" "$err"
 }
 
-# kept IMAGE: prints the attribute's bytes, from debugfs
+# kept IMAGE: prints the bytes of the attribute, from debugfs
 kept() {
 	: >"$work/value"
 	debugfs -R "ea_get -f $work/value / $attr" "$work/$1" >/dev/null 2>&1
@@ -54,7 +55,8 @@ same "the tunables" "$(kept img)" $value
 run debugfs -R 'ea_get / user.a' "$work/img"
 grep -q '"1"' "$out" || { show_run; fail "another attribute is gone"; }
 
-# refuse STATUS PATTERN OPTION...: mke4fs fails with PATTERN, and makes no image
+# refuse STATUS PATTERN OPTION...: fails unless mke4fs fails with PATTERN and
+# makes no image
 refuse() {
 	want=$1
 	pattern=$2

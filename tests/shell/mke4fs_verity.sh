@@ -18,7 +18,8 @@ truncate -s 3M src/app/hole.apk
 echo plain >src/app/plain
 ln src/app/4097.apk src/linked
 
-# correct IMAGE: each *.apk of IMAGE has the metadata that Python computes
+# correct IMAGE: fails unless each *.apk of IMAGE has the metadata that Python
+# computes
 correct() {
 	(cd src && find . -name '*.apk' | cut -c 3-) >names
 	while read -r name; do

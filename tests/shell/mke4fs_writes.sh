@@ -20,8 +20,8 @@ for d in range(80):
 with open(sys.argv[1] + "/large", "wb") as out:
     out.write(data * 5000)' "$work/src"
 
-# count COMMAND...: counts the calls on $work/img; sets $writes, $written,
-# $read, and writes to $work/times how often each block was written
+# count COMMAND...: counts the system calls on $work/img; sets $writes, $written
+# and $read, and writes to $work/times how often each block was written
 count() {
 	strace -f --seccomp-bpf -y -s 0 -e trace=write,pwrite64,read,pread64 \
 		-o "$work/log" "$@" >"$out" 2>"$err" </dev/null ||
@@ -54,7 +54,7 @@ END
 	read -r writes written read <"$work/sums"
 }
 
-# once: each block of each file was written once
+# once: fails unless each block of each file was written once
 once() {
 	{
 		echo 'blocks large'

@@ -16,7 +16,8 @@ scatter /s frags 40 blocks 2 shuffle
 END
 digest "$work/image" >"$work/before"
 
-# nowait: disables the wait of eleven seconds before taking MMP.
+# nowait COMMAND...: runs COMMAND without the wait of eleven seconds before
+# taking MMP.
 nowait() {
 	run strace -f -qq -o "$work/trace" \
 		-e trace=clock_nanosleep,pwrite64 \
@@ -28,8 +29,8 @@ fresh() {
 	rm -f "$undo"
 }
 
-# sequence: prints the MMP sequence number: ff4d4d50 means free, e24d4d50 means that
-# a program like e2fsck uses the filesystem
+# sequence: prints the MMP sequence number. ff4d4d50 means free, and e24d4d50
+# means that a program like e2fsck uses the filesystem.
 sequence() {
 	debugfs -R dump_mmp "$img" 2>/dev/null | sed -n 's/^sequence: *//p'
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# doc/architecture.md draws the actual includes, no folder of the library
-# includes a folder above it, and no function of the library has over 60 lines.
+# The drawing in doc/architecture.md shows the actual includes, no folder of the
+# library includes a folder above itself, and no function of the library has
+# more than 60 lines.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program python3
 

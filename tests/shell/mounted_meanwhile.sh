@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An image is mounted while a program has it open for writing: the program stops
-# writing, for read-only and read-write mounts, and for any name of the image.
+# If an image is mounted while a program has the image open for writing, the
+# program stops writing.  The test uses read-only and read-write mounts, and
+# several names of the image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs debugfs

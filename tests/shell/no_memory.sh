@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For each allocation that fails: no tool gives a wrong verdict or crashes, and
-# each leaves a state before or after a transaction.
+# If any allocation fails, no tool gives a wrong verdict or crashes, and the
+# filesystem is in the state before or after a transaction.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program mke2fs e2fsck
@@ -11,7 +11,7 @@ shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 # E4L_MALLOCS: number of failed allocations per run; 0: all
 : "${E4L_MALLOCS:=$(in_full && echo 60 || echo 6)}"
 
-# short N COMMAND...: runs COMMAND without memory for allocation number N.
+# short N COMMAND...: runs COMMAND, whose allocation number N fails.
 short() {
 	nth=$1
 	shift
@@ -45,7 +45,8 @@ wrong() {
 	fail "allocation $nth fails: exit $status: $*"
 }
 
-# reads: a reader prints its complete output, or fails with a message.
+# reads COMMAND...: fails unless the last run printed its complete output, or
+# failed with a message.
 reads() {
 	cmp -s "$img" "$work/whole" || wrong "wrote" "$@"
 	case $status in
@@ -62,7 +63,7 @@ reads() {
 	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
 }
 
-# pages: the HTML page is complete, or unchanged.
+# pages COMMAND...: fails unless the HTML page is complete or unchanged.
 pages() {
 	reads "$@"
 	[ "$status" = 0 ] || echo old | diff -q - "$work/page" >/dev/null ||
@@ -72,7 +73,8 @@ pages() {
 	echo old >"$work/page"
 }
 
-# makes: the result is identical to the result with enough memory.
+# makes COMMAND...: fails unless the result is identical to the result with
+# enough memory.
 makes() {
 	reads "$@"
 	[ "$status" != 0 ] || cmp -s "$work/made" "$work/made.whole" ||
@@ -80,7 +82,8 @@ makes() {
 	rm -f "$work/made"
 }
 
-# does: runs a script of requests, which must either complete or fail.
+# does COMMAND...: fails unless all requests of the last run were carried out,
+# or none were.
 does() {
 	[ "$status" != 0 ] || debugfs -R 'stat /newdir' "$img" 2>/dev/null |
 		grep -q '^Inode:' || wrong "not done" "$@"

@@ -9,20 +9,21 @@
 . "$top_srcdir/tests/shell/repack_all_common.sh"
 no_leak_check
 
-# valid: the last report conforms to doc/schema, as the end of the test checks.
+# valid: keeps the last report, which valid_reports compares with doc/schema.
 valid() {
 	tr -d '\n' <"$work/.report" >>"$work/reports"
 	echo >>"$work/reports"
 }
 
-# valid_reports: the reports of valid are valid.
+# valid_reports: fails unless the reports that valid has kept conform to
+# doc/schema.
 valid_reports() {
 	/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || return 0
 	check /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
 		"$top_srcdir/doc/schema/e4repack-1.json" "$work/reports" lines
 }
 
-# repacked: the last run has reached its goals.
+# repacked: fails unless the last run has reached its goals.
 repacked() {
 	valid
 	kept
@@ -143,7 +144,8 @@ end() {
 	wait $pid 2>/dev/null || status=$?
 }
 
-# completed: another run reaches the result of a single complete run.
+# completed: fails unless another run reaches the result of a single complete
+# run.
 completed() {
 	repack --all "$img"
 	repacked
@@ -153,7 +155,7 @@ completed() {
 	done
 }
 
-# writing: the superblock's s_feature_incompat has needs_recovery
+# writing: true if the superblock's s_feature_incompat has needs_recovery
 writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }
@@ -257,7 +259,7 @@ same tables "$(grep -c '^  *before  *after$' "$out")" 1
 
 valid_reports
 
-# ---- contradictions
+# ---- options that exclude each other
 mustfail 2 "$e4repack" --all --only=trees "$img"
 one_sentence e4repack
 mustfail 2 "$e4repack" --no-move --inodes "$img"

@@ -8,7 +8,8 @@ by_name() {
 	digest -nz "$1" | sort
 }
 
-# is_measured KEY: the layout KEY of the last report equals e4frag's.
+# is_measured KEY: fails unless the layout KEY of the last report equals
+# e4frag's.
 is_measured() {
 	check "$e4frag" -q --json "$img"
 	/usr/bin/python3 - "$work/.report" "$1" "$out" <<-'PYTHON' ||
@@ -34,8 +35,8 @@ is_measured() {
 		fail "$what: the report differs from e4frag's"
 }
 
-# agrees OPTION...: repacks $img; a dry run has planned exactly this work, and
-# both reports agree with e4frag.
+# agrees OPTION...: repacks $img, and fails unless a dry run has planned exactly
+# this work and both reports agree with e4frag.
 agrees() {
 	before=$(written "$img")
 	repack -n "$@" "$img"
@@ -63,14 +64,14 @@ agrees() {
 		fail "$what: -n and the run differ"
 }
 
-# kept: $img is sound, and its content is unchanged.
+# kept: fails unless $img is sound and its content is unchanged.
 kept() {
 	clean "$img"
 	by_name "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 }
 
-# no_worse: no figure of the last report is worse than before.
+# no_worse: fails if a figure of the last report is worse than before.
 no_worse() {
 	/usr/bin/python3 - "$work/.report" "$what" <<-'PYTHON' ||
 	import json, sys
@@ -95,7 +96,7 @@ no_worse() {
 		fail "$what: worse"
 }
 
-# all_saved: all remaining work was reported as skipped.
+# all_saved: fails unless all remaining work was reported as skipped.
 all_saved() {
 	left=$(report skipped_saved)
 	[ "$(report after.excess_fragments)" -le "$left" ] ||

@@ -17,13 +17,14 @@ has_journal() {
 	journal="-j $loop"
 }
 
-# clean IMAGE: the image is sound, with its external journal, if any.
+# clean IMAGE: fails unless IMAGE is sound, with its external journal, if any.
 clean() {
 	# shellcheck disable=SC2086
 	sound $journal "$1"
 }
 
-# e2fsck uses cached information about devices for two seconds
+# e2fsck uses cached information about devices for two seconds, so the test has
+# its own cache.
 BLKID_FILE=$work/blkid.tab
 export BLKID_FILE
 renumbered=0

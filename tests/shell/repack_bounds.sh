@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Guarantees of e4repack, on small images of each kind: no file shorter than
-# half of the free space stays fragmented, free space is in a few large extents,
-# and files that are written next have few fragments.
+# e4repack keeps its guarantees on small images of each kind: no file shorter
+# than half of the free space stays fragmented, free space is in a few large
+# extents, and files that are written next have few fragments.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
@@ -28,7 +28,8 @@ for line in sys.stdin:
 	done
 }
 
-# within_bounds IMAGE [FILE]: the last report shows that each guarantee is kept.
+# within_bounds IMAGE [FILE]: fails unless the last report shows that each
+# guarantee is kept.
 within_bounds() {
 	walls "$@" >"$work/walls"
 	cluster=$(dumpe2fs -h "$1" 2>/dev/null |
@@ -76,9 +77,10 @@ within_bounds() {
 	PYTHON
 }
 
-# next_files IMAGE: six later files of 4 MiB, written by the kernel, have few
-# fragments.  Reading mb_groups loads all block bitmaps: otherwise the kernel
-# places the first file in the only group that it has loaded.
+# next_files IMAGE: fails unless six further files of 4 MiB, written by the
+# kernel, have few fragments.  Reading mb_groups loads all block bitmaps:
+# otherwise the kernel places the first file in the only group that it has
+# loaded.
 next_files() {
 	mkdir -p "$work/mnt"
 	mount -t ext4 -o loop "$1" "$work/mnt" ||

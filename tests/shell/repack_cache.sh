@@ -12,8 +12,8 @@ journal_blocks() {
 	debugfs -R 'blocks <8>' "$1" 2>/dev/null | tr ' ' '\n'
 }
 
-# same_image IMAGE IMAGE: the images are equal except for the journal and for
-# times in the superblock.
+# same_image IMAGE IMAGE: fails unless the images are equal except for the
+# journal and for times in the superblock.
 same_image() {
 	cmp -l "$1" "$2" | awk '{ print int(($1 - 1) / 4096) }' | uniq |
 		sort -u >"$work/differ"
@@ -30,7 +30,8 @@ plan_of() {
 	grep -v '"seconds"' "$work/.report"
 }
 
-# plan_with SIZE OPTION...: the plan is the same as with enough memory.
+# plan_with SIZE OPTION...: fails unless the plan with --mem=SIZE is the same as
+# with enough memory.
 plan_with() {
 	mem=$1
 	what="--mem=$1 $2"
@@ -44,7 +45,8 @@ plan_with() {
 	cmp "$work/plan" "$work/first_plan" || fail "$what: another plan"
 }
 
-# repack_with SIZE: the image is the same as with enough memory.
+# repack_with SIZE: fails unless the image after a repack with --mem=SIZE is the
+# same as with enough memory.
 repack_with() {
 	what="repacked with --mem=$1"
 	cp --sparse=always "$img" "$work/copy"
@@ -94,7 +96,8 @@ for csum in metadata_csum ^metadata_csum; do
 	} | aged "$work/small.$csum"
 done
 
-# spoilt CSUM OFFSET FILE PATTERN: writes FILE to OFFSET after the scan.
+# spoilt CSUM OFFSET FILE PATTERN: writes FILE to OFFSET after the scan, and
+# fails unless the run ends with PATTERN.
 spoilt() {
 	what="$1 $4"
 	cp "$work/small.$1" "$work/got"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Cases that other tools do not improve, scaled down, with the counts that a
-# repack must reach.
+# Repacks of small versions of cases that other tools do not improve reach the
+# expected counts.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
@@ -16,7 +16,8 @@ file /film size 6M holes
 file /prealloc extents 0+2w 2+6u 8+1w 9+100u isize 36864
 END
 
-# figures PATH...: prints "EXTENTS FRAGMENTS IDEAL TREE-BLOCKS FEWEST".
+# figures PATH...: prints "EXTENTS FRAGMENTS IDEAL TREE-BLOCKS FEWEST" for the
+# PATHs.
 figures() {
 	"$e4frag" -q --json "$img" "$@" >"$work/.frag" || fail "e4frag $*"
 	for key in extents fragments ideal_extents tree_blocks \
@@ -26,7 +27,7 @@ figures() {
 	done | paste -sd' '
 }
 
-# at_least WHAT NUMBER MINIMUM: NUMBER is at least MINIMUM
+# at_least WHAT NUMBER MINIMUM: fails unless NUMBER is at least MINIMUM
 at_least() {
 	[ "$2" -ge "$3" ] || fail "$1: $2, less than $3"
 }
@@ -90,8 +91,8 @@ clean "$img"
 same "$what: a file in holes" "$(figures /film)" "1 1 1 0 0"
 same "$what: files that grew in turns" "$(figures /grown)" "301 301 301 0 0"
 same "$what: excess" "$(excess "$img")" 0
-# copied: a file of 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB,
-# and 5 % more for relocated files
+# The run may copy a file of 6 MiB, 300 files of 40 KiB, up to six directories
+# of 8 KiB, and 5 % more for relocated files.
 copied=$(report cost.bytes_copied)
 [ "$copied" -le $(((6 * 1048576 + 300 * 40960 + 6 * 8192) * 21 / 20)) ] ||
 	fail "$what: $copied bytes were copied"
@@ -106,7 +107,7 @@ digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 clean "$img"
 
-# a copy budget: files that lose most fragments per byte come first
+# With a copy budget, files that lose most fragments per copied byte come first.
 what="--max-bytes"
 cp "$work/img0" "$img"
 repack --only=files --max-bytes=1M "$img"

@@ -33,8 +33,8 @@ repack() {
 	take_report
 }
 
-# take_report: the output of the last command is the report that report, skipped
-# and reported read.
+# take_report: keeps the output of the last command as the report that report,
+# skipped and reported read.
 take_report() {
 	cp "$out" "$work/.report"
 	: >"$work/.figures"
@@ -82,10 +82,10 @@ skipped() {
 	read_report && { report_line "skipped_for.$1" || echo 0; }
 }
 
-# reported "KEY VALUE"...: the last repack reported these values.
+# reported "KEY VALUE"...: fails unless the last repack reported these values.
 reported() {
 	read_report
-	# all at once: nearly always, no pair is missing
+	# compare all pairs at once, because nearly always no pair is missing
 	! printf '%s\n' "$@" | grep -vxF -f "$work/.figures" >"$work/.missing" &&
 		[ -s "$work/.figures" ] && return
 	for pair; do
@@ -98,14 +98,15 @@ written() {
 	stat -c %y "$1"
 }
 
-# unchanged BEFORE AFTER: two files of digests are equal.
+# unchanged BEFORE AFTER: fails unless the two files of digests are equal.
 unchanged() {
 	cmp -s "$1" "$2" && return
 	diff "$1" "$2" | head -n 6 >&2
 	fail "$what: files have changed"
 }
 
-# nothing_to_do IMAGE OPTION...: a run has no plan and writes nothing.
+# nothing_to_do IMAGE OPTION...: fails unless a run has an empty plan and writes
+# nothing.
 nothing_to_do() {
 	image=$1
 	shift
@@ -127,9 +128,10 @@ excess() {
 	sed -n 's/^    "excess_extents": \([0-9]*\),*$/\1/p' "$work/.frag"
 }
 
-# features 'RECIPE...': sets $recipes to the names of recipes in
-# tests/recipes/features: those in $FEATURES or, if it is "all", all without an
-# external journal; the default is RECIPE... or, without --full, one in three of them.
+# features 'RECIPE...': sets $recipes to names of recipes in
+# tests/recipes/features: the recipes in $FEATURES or, if it is "all", all
+# recipes without an external journal.  By default, sets $recipes to RECIPE...
+# or, without --full, to one in three of them.
 features() {
 	case ${FEATURES:-few} in
 	few)

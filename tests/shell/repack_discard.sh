@@ -12,7 +12,8 @@ taken() {
 	echo $(($(stat -c '%b * %B' "$1")))
 }
 
-# holes FILE: the filesystem of FILE supports making holes in written ranges.
+# holes FILE: true if the filesystem of FILE supports making holes in written
+# ranges.
 holes() {
 	truncate -s 1M "$1"
 	head -c 1M /dev/urandom >"$1"

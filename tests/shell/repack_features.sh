@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# On a filesystem of every feature set: the changes equal the plan, all files
+# On a filesystem of every feature set, the changes equal the plan, all files
 # have the same content, e2fsck finds no error, and a second run finds no work.
 # FEATURES='RECIPE...' selects recipes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -45,8 +45,8 @@ planned_and_done() {
 	nothing_to_do "$img" "$@" $protection
 }
 
-# leaves_excess: excess extents remain with bigalloc, where only whole clusters
-# move, and in filesystems that have only indirect maps.
+# leaves_excess: true if excess extents remain: with bigalloc, where only whole
+# clusters move, and in filesystems that have only indirect maps.
 leaves_excess() {
 	case $what in
 	bigalloc* | ext2 | ext3 | indirect) ;;

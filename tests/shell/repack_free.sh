@@ -13,15 +13,16 @@ free_space() {
 	json "$out" "d['free_space']['$2']"
 }
 
-# same_content: $img is sound and has the content whose digest is $work/before.
+# same_content: fails unless $img is sound and has the content whose digest is
+# $work/before.
 same_content() {
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 }
 
-# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the last repack has copied what it
-# has planned.
+# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: fails unless the last repack has
+# copied what it has planned.
 emptied() {
 	same_content
 	same "$what: free extents" "$(free_space "$img" extents)" \

@@ -8,7 +8,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
 
-# of_dirs KEY: prints a figure of the last run about rebuilt directories.
+# of_dirs KEY: prints the figure KEY of the last run about rebuilt directories.
 of_dirs() {
 	case $1 in
 	planned) report planned.directories ;;
@@ -24,7 +24,7 @@ of_dirs() {
 
 long=a-name-that-takes-room-
 
-# left WHY: the last run reports the reason.
+# left WHY: fails unless the last run reports the reason WHY.
 left() {
 	[ "$(skipped "$1")" -gt 0 ] || fail "$what: no file was skipped: $1"
 }
@@ -41,7 +41,7 @@ emptied() {
 	seq -f "rm /emptied/${long}%g" 12 400 >"$work/rm"
 	debugfs -w -f "$work/rm" "$img" >"$work/rm.log" 2>&1 ||
 		fail "$what: cannot delete"
-	# corrects the quota usage
+	# e2fsck corrects the quota usage
 	run e2fsck -fy "$img"
 	[ "$status" -le 1 ] || fail "$what: e2fsck $status"
 }
@@ -98,7 +98,8 @@ for what in $recipes; do
 	images=$((images + 1))
 	echo "$what: $planned directories, $found found, $gained blocks fewer"
 	case $what in
-	# directories have no extents, or one block holds 400 names
+	# nothing can be gained: directories have no extents, or one block holds
+	# 400 names
 	ext2 | ext3 | indirect | block-16k | block-32k | block-64k) ;;
 	*)
 		[ "$gained" -gt 0 ] || fail "$what: nothing was gained"

@@ -10,7 +10,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
 
-# of_inodes KEY: prints a figure of the last run about inodes.
+# of_inodes KEY: prints the figure KEY of the last run about inodes.
 of_inodes() {
 	case $1 in
 	planned) report planned.inodes ;;
@@ -25,7 +25,7 @@ of_inodes() {
 	esac
 }
 
-# left REASON: a reason of the last run begins with REASON.
+# left REASON: fails unless a reason of the last run begins with REASON.
 left() {
 	json "$work/.report" "[x['reason'] for x in d['skipped']
 		if x['kind'] == 'inodes']" |
@@ -39,7 +39,7 @@ by_name() {
 	sort "$work/.digest"
 }
 
-# made LINE...: makes an image from the recipe.
+# made LINE...: makes an image from the recipe with these lines.
 made() {
 	printf '%s\n' "$@" |
 		sed "s#^include \.\./#include $top_srcdir/tests/recipes/#" \
@@ -48,8 +48,9 @@ made() {
 		"$img"
 }
 
-# needs IMAGE [BLOCKS]: prints the inode-table blocks of each directory, by
-# name, or the reads of BLOCKS aligned blocks.
+# needs IMAGE [BLOCKS]: prints the number of inode-table blocks of each
+# directory, by name.  With BLOCKS, counts reads of BLOCKS aligned blocks
+# instead.
 needs() {
 	/usr/bin/python3 "$work/needs.py" "$1" "${2:-1}" | sort
 }
@@ -91,7 +92,7 @@ while todo:
     todo = below
 END
 
-# never_worse BEFORE AFTER: no directory needs more blocks.
+# never_worse BEFORE AFTER: fails if a directory needs more blocks than before.
 never_worse() {
 	join "$1" "$2" | awk '$3 > $2 { print; bad = 1 } END { exit bad }' \
 		>"$work/worse" || fail "$what: worse: $(head -n 3 "$work/worse")"
@@ -127,7 +128,7 @@ regrouped() {
 	again=$(of_inodes planned)
 }
 
-# settled: the second run has nothing to do.
+# settled: fails unless the second run has nothing to do.
 settled() {
 	same "$what: a second run" "$again $(of_inodes transactions)" '0 0'
 }
@@ -168,7 +169,7 @@ for what in $recipes; do
 done
 echo "$images images"
 
-# ---- the minimum, with enough free inodes
+# ---- with enough free inodes, directories need the fewest blocks
 what='room'
 made 'size 64M' 'mke2fs -N 8000' 'tree /t dirs 30 files 90 size 1K-5K' htree
 regrouped

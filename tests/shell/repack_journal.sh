@@ -64,7 +64,7 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; d
 	cmp "$journal" "$work/journal_copy" || fail "journal changed"
 done
 
-# both PATTERN: a run and a plan refuse with the same message.
+# both PATTERN: fails unless a run and a plan are refused with the same message.
 both() {
 	mustfail 1 "$e4repack" "$img"
 	one_sentence e4repack

@@ -18,7 +18,7 @@ where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
 
-# stays: the last run has moved only /other.
+# stays: fails unless the last run has moved only /other.
 stays() {
 	for file in /kernel $swaps; do
 		same "$what: blocks of $file" "$(where "$file")" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files that need more than one transaction of the smallest journal: blocks in
-# hundreds of groups, tens of thousands of extents. A file whose tree stays
+# Files with blocks in hundreds of groups, or with tens of thousands of extents,
+# need more than one transaction of the smallest journal. A file whose tree is
 # larger than the journal is skipped.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
@@ -33,7 +33,7 @@ large() {
 	echo "$what: $(report done.transactions) transactions"
 }
 
-# several: the last repack needed more than one transaction
+# several: fails unless the last repack needed more than one transaction
 several() {
 	[ "$(report done.transactions)" -ge 2 ] || fail "$what: one transaction"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Limits of --mem: files whose plan needs more memory are skipped, and another
-# run continues with them. Each fragment in a plan takes at most 120 bytes.
+# With --mem, files whose plan needs more memory are skipped, and another run
+# continues with these files. Each fragment in a plan takes at most 120 bytes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in
@@ -27,8 +27,8 @@ interleave /turns% count 2 rounds $1 blocks 1
 END
 }
 
-# within OPTION... IMAGE: uses a limited number of bytes per fragment, plus 8
-# MiB and buffers; no excess fragments are left.
+# within OPTION... IMAGE: fails unless a repack uses at most a number of bytes
+# per fragment, plus 8 MiB and buffers, and leaves no excess fragments.
 within() {
 	max_kib=$((buffers_kib + 8 * 1024 + fragments * per_fragment / 1024))
 	check "$top_builddir/bench/measured" 3 "$e4repack" "$@" 3>"$work/measured"

@@ -53,7 +53,7 @@ intact() {
 	stamps | cmp -s "$work/times" - || fail "other times"
 }
 fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -1; }
-# left PATTERN: the report has a matching reason
+# left PATTERN: fails unless the report has a matching reason
 left() { grep -q "^Skipped: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
 
 # With a directory as argument, only its files are repacked.  Pages that were

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a filesystem that is unmounted or remounted read-only during the
-# run, or whose device fails: e4repack reports the event and exits with status
-# 1.
+# If the filesystem is unmounted or remounted read-only during a run of
+# e4repack, or if the device fails, e4repack reports the event and exits with 1.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 
@@ -28,7 +27,7 @@ begin() {
 	fail "$what: no file was repacked"
 }
 
-# finished ERROR REASON: the run ends with the error and the reason
+# finished ERROR REASON: fails unless the run ends with ERROR and REASON
 finished() {
 	status=0
 	wait "$pid" || status=$?
@@ -115,7 +114,8 @@ for call in fstat,newfstatat,statx ioctl; do
 	same "files, without $call" "$(reasons)" \
 		"[[29, 30], [(1, 'not-opened')]]"
 done
-# unreadable data must not be locked in memory: Linux would retry forever
+# Unreadable data must not be locked in memory, because Linux would retry
+# forever.
 shim=$top_builddir/tests/tools/.libs/fail_write_out.so
 if [ -e "$shim" ]; then
 	more="-E FAIL_POPULATE=1 -E LD_PRELOAD=$shim"

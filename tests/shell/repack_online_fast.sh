@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a filesystem that is mounted with fast commits: the kernel does
-# not record the moves of EXT4_IOC_MOVE_EXT in fast commits, so e4repack must
-# not call EXT4_IOC_MOVE_EXT.
+# The kernel does not record the moves of EXT4_IOC_MOVE_EXT in fast commits.
+# e4repack must therefore not call EXT4_IOC_MOVE_EXT on a filesystem that is
+# mounted with fast commits.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted, nearly full filesystem: other programs do not run out
-# of space earlier because of e4repack.
+# If e4repack runs on a mounted, nearly full filesystem, other programs do not
+# run out of space earlier.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem: files that other programs use are repacked,
-# or skipped with a reason that names the kind of use.
+# On a mounted filesystem, e4repack repacks files that other programs use, or
+# skips them with a reason that names the kind of use.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program chattr

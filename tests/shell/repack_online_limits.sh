@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Limits of a repack of a mounted filesystem: --only=free, --free-run, --max-bytes.
+# A repack of a mounted filesystem keeps the limits of --only=free, --free-run
+# and --max-bytes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program filefrag
@@ -42,7 +43,8 @@ fresh() {
 	[ -e "$work/sums" ] || (cd "$work/mnt" && md5sum f* big) >"$work/sums"
 }
 
-# finish: the contents of all files are unchanged, and the filesystem is sound
+# finish: fails unless the contents of all files are unchanged and the
+# filesystem is sound
 finish() {
 	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") || fail "other contents"
 	umount "$work/mnt"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a filesystem that is mounted in several places, partly as a bind
-# mount of a subtree, or read-only.
+# e4repack repacks a filesystem that is mounted in several places, some of them
+# bind mounts of a subtree or read-only.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program unshare getfattr

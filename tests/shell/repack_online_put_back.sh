@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem whose device refuses the moved data: the file
-# gets its old blocks back, even if other programs change the file at the same
-# time, because the only copy of the data is in memory.
+# If the device of a mounted filesystem refuses moved data, e4repack gives the
+# file its old blocks back, even if other programs change the file at the same
+# time.  Until then, the only copy of the data is in memory.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 shim=$top_builddir/tests/tools/.libs/fail_write_out.so
 [ -e "$shim" ] || skip 'built without shared libraries'
@@ -59,7 +59,7 @@ end_holder() {
 	rm "$work/holder"
 }
 
-# begin_writers: programs rewrite existing data.
+# begin_writers: starts programs that rewrite existing data.
 begin_writers() {
 	writers=
 	for _ in 1 2 3; do

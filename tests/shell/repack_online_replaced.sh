@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem: if another program replaces a repacked file,
-# e4repack does not count the new file as its work. If another program repacks a
-# file, the report has the file's actual state.
+# If another program replaces a file that e4repack has repacked on a mounted
+# filesystem, e4repack does not count the new file as its work. If another
+# program repacks a file, the report has the file's actual state.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem: the progress bar, and the end by a signal.
-# The test has its own mount namespace: a namespace that another program makes
-# during the test would keep a copy of the mount, so that umount would not end
-# the mount.
+# e4repack on a mounted filesystem shows a progress bar, and is ended by a
+# signal.  The test has its own mount namespace: a namespace that another
+# program makes during the test would keep a copy of the mount, so that umount
+# would not end the mount.
 if [ "$(id -u)" = 0 ] && [ ! "${E4L_OWN_MOUNTS:-}" ] &&
 	unshare -m true 2>/dev/null; then
 	E4L_OWN_MOUNTS=1 exec unshare -m --propagation private sh "$0"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a filesystem mounted on a thin device without space for new
-# blocks: data that cannot be written to its new place gets its old place back,
-# and no byte is lost.
+# A filesystem is mounted on a thin device without space for new blocks.  If
+# data cannot be written to its new place, e4repack gives the file its old
+# blocks back, and no byte is lost.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 number=$(cat /sys/class/zram-control/hot_add 2>/dev/null) || skip "no zram"

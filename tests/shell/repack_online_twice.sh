@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two runs of e4repack on the same mounted filesystem at once: the second finds
-# no free space and reports the reason.
+# e4repack runs twice at the same time on a mounted filesystem.  The second run
+# finds no free space and reports the reason.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

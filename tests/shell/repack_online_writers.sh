@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem beside writers that verify every byte. Every
-# second run is killed at a random moment. A plan is always made.
+# e4repack runs on a mounted filesystem beside writers that verify every byte.
+# Every second run is killed at a random moment. A plan is always made.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 writers=$top_builddir/tests/tools/writers
 require_loop
@@ -27,7 +27,7 @@ kill_some_time() {
 	[ -z "$donor" ] || moving=$((moving + 1))
 }
 
-# plan_something: makes a plan; tries again if a file has changed during
+# plan_something: makes a plan, and tries again if a file has changed during
 # planning.
 plan_something() {
 	for try in 1 2 3 4 5; do

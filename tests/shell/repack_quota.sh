@@ -28,7 +28,8 @@ counted() {
 	debugfs -R "lq $1" "$img" 2>/dev/null | awk '$1 + 0 == $1 { print $1, $2 }'
 }
 
-# follows MKE2FS-OPTION...: the quota usage follows the repack
+# follows MKE2FS-OPTION...: fails unless the quota usage is correct after a
+# repack
 follows() {
 	what="$*"
 	make "$@"
@@ -64,7 +65,7 @@ follows -b 1024 -O quota,project
 follows -b 4096 -O quota,project -I 512
 
 # refused COMMAND...: runs debugfs COMMANDs, which damage a quota entry or the
-# quota file; the repack is refused
+# quota file, and fails unless the repack is refused
 refused() {
 	what="$*"
 	cp "$work/img0" "$img"

@@ -9,7 +9,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check
 
-# draw SEED: prints a recipe, words for --only and options.
+# draw SEED: prints a recipe, words for --only, and options.
 cat >"$work/draw.py" <<'END'
 import random
 import sys
@@ -96,7 +96,7 @@ fill() {
 	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null
 }
 
-# layout: prints figures that no repack may worsen.
+# layout: prints the figures that no repack may worsen.
 layout() {
 	check "$e4frag" -q --json "$img"
 	json "$out" "f'''fragments {d['files']['fragments']}
@@ -113,7 +113,8 @@ of() {
 	sed -n "s/^$1 //p" "$2"
 }
 
-# kept: $img is sound, its content is unchanged, and no figure is worse.
+# kept: fails unless $img is sound, its content is unchanged, and no figure is
+# worse.
 kept() {
 	clean "$img"
 	digest -enz "$img" | sort >"$work/after"
@@ -126,8 +127,8 @@ kept() {
 	done
 }
 
-# free_space_kept: the largest free extent has at least 90 % of its length
-# before.
+# free_space_kept: true if the largest free extent has at least 90 % of its
+# length before.
 free_space_kept() {
 	[ $((10 * $(of longest "$work/then"))) -ge \
 		$((9 * $(of longest "$work/now"))) ]

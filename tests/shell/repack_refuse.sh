@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Filesystems that must not be written to are refused: one sentence with a
-# command to run, exit status 1, and no byte changed. (target_write.sh has the
-# other refusals.)
+# Filesystems that must not be written to are refused with one sentence, a
+# command to run and exit status 1, and no byte is changed. (target_write.sh has
+# the other refusals.)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
@@ -17,7 +17,8 @@ fresh() {
 	aged "$img" <"$work/recipe"
 }
 
-# both PATTERN [OPTION...] NAME: a run and a plan refuse with the same message.
+# both PATTERN [OPTION...] NAME: fails unless a run and a plan are refused with
+# the same message.
 both() {
 	pattern=$1
 	shift
@@ -29,7 +30,8 @@ both() {
 	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
 }
 
-# refuse PATTERN [OPTION...]: a run and a plan are refused, and nothing is changed.
+# refuse PATTERN [OPTION...]: fails unless a run and a plan are refused and
+# nothing is changed.
 refuse() {
 	pattern=$1
 	shift
@@ -38,7 +40,8 @@ refuse() {
 	cmp -s "$img" "$work/copy" || fail "image changed: $pattern"
 }
 
-# poke PATTERN COMMAND...: runs debugfs commands on a new image, then refuse.
+# poke PATTERN COMMAND...: runs debugfs COMMANDs on a new image, and calls
+# refuse.
 poke() {
 	pattern=$1
 	shift

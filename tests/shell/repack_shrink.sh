@@ -56,7 +56,8 @@ grown() {
 	kept
 }
 
-# e2fsck uses cached information about devices for two seconds
+# e2fsck uses cached information about devices for two seconds, so the test has
+# its own cache.
 BLKID_FILE=$work/blkid.tab
 export BLKID_FILE
 work_on() {

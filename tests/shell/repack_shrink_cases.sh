@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --shrink: refused sizes and files, --free, images that must not be
-# truncated, partitions, devices, undo files, and the report.
+# e4repack --shrink is tested with refused sizes and files, --free, images that
+# must not be truncated, partitions, devices, undo files, and its report.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program resize2fs tune2fs

@@ -20,7 +20,7 @@ mosaic /db size 8M written 4K unwritten 12K random
 interleave /logs count 5000 rounds 5 blocks 2
 scatter /big frags 1000 blocks 8 shuffle
 END
-# fsck rebuilds large directories whenever it may write
+# e2fsck rebuilds large directories whenever it may write.
 run e2fsck -fy "$img"
 cp "$img" "$work/img0"
 digest -z "$img" >"$work/before"
@@ -53,7 +53,7 @@ end() {
 	wait $pid 2>/dev/null || status=$?
 }
 
-# writing: the superblock's s_feature_incompat has needs_recovery
+# writing: true if the superblock's s_feature_incompat has needs_recovery
 writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }

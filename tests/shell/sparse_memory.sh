@@ -20,7 +20,7 @@ peak() {
 	echo "8 TiB: $1 $kib KiB"
 }
 peak e2fsck -fn
-most=$((2 * kib + 4096 * ($(nproc) + 1)))	# each thread has buffers
+most=$((2 * kib + 4096 * ($(nproc) + 1)))	# 4 MiB of buffers for each thread
 for tool in "$e4check" "$e4frag" "$e4repack -n"; do
 	[ "$tool" != "$e4repack -n" ] || most=$((most + (2 << 31) / 8 / 1024))
 	# shellcheck disable=SC2086

@@ -6,12 +6,12 @@ require_program nm
 lib=$top_builddir/lib/e4layout/.libs
 map=$top_srcdir/lib/e4layout/e4layout.map
 
-# of_map: prints the exported names of the map.
+# of_map: prints the names that the map exports.
 of_map() {
 	sed -n 's/^\t\([a-z0-9_]*\);.*/\1/p' "$map" | sort
 }
 
-# the declared functions: names before a "(", outside comments
+# The declared functions are the names before a "(", outside comments.
 cat "$top_srcdir"/lib/e4layout/*.h | sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' |
 	grep -v '^static inline' | grep -oE '\be4l_[a-z0-9_]+\(' |
 	tr -d '(' | sort -u >"$work/declared"

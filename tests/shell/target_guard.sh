@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cost of the check for other users of the device, at each commit, must not grow
-# with the number of processes: a device that is open exclusively cannot be
-# mounted. An unused loop device costs one query.
+# The check for other users of the device runs at each commit, and its cost must
+# not grow with the number of processes: a device that is open exclusively
+# cannot be mounted. An unused loop device costs one query.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A filesystem inside a disk image: by the number of its partition, and by its
-# offset, for reading and for writing.
+# A filesystem inside a disk image is read and written by the number of its
+# partition, and by its offset.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs sfdisk cmp
 
@@ -24,8 +24,8 @@ around() {
 	tail -c +$((start + 16777217)) "$1"
 }
 
-# noise SIZE: prints different sectors; random bytes might contain the magic
-# number of a superblock
+# noise SIZE: prints SIZE bytes of different sectors.  Random bytes might
+# contain the magic number of a superblock.
 noise() {
 	seq 1 2000000 | head -c "$1"
 }

@@ -59,7 +59,7 @@ for options in -n ''; do
 	says "$loop"
 done
 
-# mke2fs would use any of two devices with the label of the journal
+# mke2fs would use one of the two devices with the label of the journal.
 truncate -s 8M labelled
 check mke2fs -q -F -b 4096 -O journal_dev -L "journal-$$" labelled
 cp labelled relabelled

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Targets that every writing tool refuses: one sentence with a command to run,
-# exit status 1, and no byte changed. A dry run refuses the same targets.
+# Every writing tool refuses these targets with one sentence, a command to run
+# and exit status 1, and changes no byte. A dry run refuses the same targets.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs dumpe2fs
 
@@ -14,8 +14,8 @@ fresh() {
 	mke2fs -qq -F -t ext4 -b 4096 "$@" "$img" 16M >/dev/null
 }
 
-# refused COMMAND...: COMMAND refuses to open $target for writing and for a
-# plan, with the same message.
+# refused COMMAND...: fails unless COMMAND refuses to open $target for writing
+# and for a plan, with the same message.
 refused() {
 	mustfail 1 "$@" write "$target"
 	cp "$err" "$work/sentence"
@@ -23,8 +23,8 @@ refused() {
 	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
 }
 
-# refuse PATTERN: opening $img for writing fails with PATTERN and changes
-# nothing.
+# refuse PATTERN: fails unless opening $img for writing fails with PATTERN and
+# changes nothing.
 refuse() {
 	before=$(cksum <"$img")
 	target=$img
@@ -34,14 +34,15 @@ refuse() {
 	[ "$before" = "$(cksum <"$img")" ] || fail "image changed: $1"
 }
 
-# planned NAME: a plan can be made, and nothing is written.
+# planned NAME: fails unless a plan can be made and nothing is written.
 planned() {
 	before=$(cksum <"$1")
 	check "$probe" plan "$1"
 	[ "$before" = "$(cksum <"$1")" ] || fail "a plan has changed $1"
 }
 
-# poke PATTERN COMMAND...: runs debugfs commands on a new image, then refuse.
+# poke PATTERN COMMAND...: runs debugfs COMMANDs on a new image, and calls
+# refuse.
 poke() {
 	pattern=$1
 	shift

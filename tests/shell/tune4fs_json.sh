@@ -10,8 +10,8 @@ require_program mke2fs debugfs bash /usr/bin/python3
 schema=$top_srcdir/doc/schema/tune4fs-1.json
 img=$work/img
 
-# valid ARGUMENT...: runs tune4fs with --json; its output, in $work/doc, is
-# valid.
+# valid ARGUMENT...: runs tune4fs with --json, and fails unless the output, in
+# $work/doc, is valid.
 valid() {
 	check "$tune4fs" --json "$@"
 	cp "$out" "$work/doc"
@@ -19,7 +19,8 @@ valid() {
 		"$schema" "$work/doc"
 }
 
-# holds EXPRESSION: a Python expression over d, the last document, is true.
+# holds EXPRESSION: fails unless a Python expression about d, the last document,
+# is true.
 holds() {
 	/usr/bin/python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))

@@ -13,8 +13,8 @@ fresh() {
 	mke2fs -qq -F -t ext4 "$@" "$img" 16M >/dev/null
 }
 
-# attribute VALUE: the attribute has the bytes VALUE, and the filesystem is
-# sound.
+# attribute VALUE: fails unless the attribute has the bytes VALUE and the
+# filesystem is sound.
 attribute() {
 	: >"$work/value"
 	debugfs -R "ea_get -f $work/value / trusted.ext4.tunables" "$img" \
@@ -32,7 +32,8 @@ poke() {
 		>/dev/null 2>&1
 }
 
-# refuse STATUS PATTERN ARGUMENT...: tune4fs fails and changes no byte.
+# refuse STATUS PATTERN ARGUMENT...: fails unless tune4fs fails and changes no
+# byte.
 refuse() {
 	before=$(cksum <"$img")
 	want=$1 pattern=$2
@@ -42,7 +43,7 @@ refuse() {
 	[ "$before" = "$(cksum <"$img")" ] || fail "image changed: $*"
 }
 
-# out_is TEXT: the stdout of the last command is TEXT.
+# out_is TEXT: fails unless the stdout of the last command is TEXT.
 out_is() {
 	[ "$(cat "$out")" = "$1" ] || { show_run; fail "stdout is not: $1"; }
 }

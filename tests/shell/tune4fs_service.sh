@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The command of the service, run as by systemd: tunables are applied to mounted
-# filesystems and to filesystems that are mounted later, once for each mount.
+# The test runs the command of the service like systemd.  Tunables are applied
+# to mounted filesystems, and to filesystems that are mounted later, once for
+# each mount.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program sed
@@ -53,7 +54,8 @@ runs() {
 	now=$(cat "/sys/fs/ext4/${2##*/}/$1")
 	[ "$now" = "$3" ] || fail "$1 of $2 is $now, not $3"
 }
-# becomes NAME LOOP VALUE: the value is set within a minute.
+# becomes NAME LOOP VALUE: fails unless the tunable NAME gets VALUE within a
+# minute.
 becomes() {
 	tries=600
 	while [ $((tries -= 1)) -gt 0 ]; do
@@ -95,7 +97,7 @@ becomes mb_min_to_scan "$loop_b" 12
 runs mb_min_to_scan "$loop_a" 99
 runs inode_readahead_blks "$loop_b" 16
 
-# run by hand: nothing changes, so nothing is reported
+# If the command is run by hand, nothing changes, so nothing is reported.
 check "$tune4fs" --apply-all
 grep -qx "$work/mnt-a: mb_min_to_scan: 99 -> 12" "$out" ||
 	{ show_run; fail "not applied once more"; }

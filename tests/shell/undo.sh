@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Guarantees of -z in case of failures: e2undo restores the filesystem after a
-# kill at any moment, no stale files are left, and a full disk is reported as
-# the cause.
+# With -z, e2undo restores the filesystem after a kill at any moment, no stale
+# files are left, and a full disk is reported as the cause.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check
@@ -79,8 +78,9 @@ for undo in "$plain" "$work/with a space; touch PWN"; do
 done
 undo=$plain
 
-# kills WRITES: plain e2undo undoes a run that was killed at any write, except
-# between the writes of the superblock and of the undo file's copy.
+# kills WRITES: fails unless plain e2undo undoes a run that was killed at any
+# write, except between the writes of the superblock and of the undo file's
+# copy.
 kills() {
 	digest "$work/copy" >"$work/before"
 	refused=0

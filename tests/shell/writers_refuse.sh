@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every writing tool refuses a filesystem with errors that e4check reports: exit
-# status 1, a sentence with the error and a command to run, and no byte changed.
+# Every writing tool refuses a filesystem with errors that e4check reports, with
+# exit status 1, a sentence with the error and a command to run, and changes no
+# byte.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs
 
 img=$work/img
 
-# fresh [MKE2FS-OPTION...]: makes a file of one extent, a fragmented one, and a
-# directory.
+# fresh [MKE2FS-OPTION...]: makes an image with a file of one extent, a
+# fragmented file, and a directory.
 fresh() {
 	aged "$img" <<END
 size 16M
@@ -32,7 +33,7 @@ bytes() {
 	fi
 }
 
-# refuses COMMAND...: COMMAND fails and changes nothing
+# refuses COMMAND...: fails unless COMMAND fails and changes nothing
 refuses() {
 	mustfail 1 "$@"
 	one_sentence '[a-z0-9]*'
@@ -40,8 +41,8 @@ refuses() {
 	same "$finding: ${1##*/}" "$(bytes "$img")" "$before"
 }
 
-# refused FINDING COMMAND...: runs debugfs COMMANDs on the image; every tool
-# then refuses the image because of FINDING.
+# refused FINDING COMMAND...: runs debugfs COMMANDs on the image, and fails
+# unless every tool refuses the image because of FINDING.
 refused() {
 	finding=$1
 	shift
@@ -93,8 +94,8 @@ refused inode 'sif /whole size 5000'
 fresh -O bigalloc -C 16384
 refused '' 'sif /whole block[5] 4097'
 
-# A filesystem with an unknown compatible feature can be read but not checked: it
-# is refused.
+# A filesystem with an unknown compatible feature can be read but not checked,
+# so writing tools refuse it.
 fresh
 check debugfs -w -R 'feature FEATURE_C13' "$img"
 mustfail 1 "$mke4fs" -q --from="$img" "$work/new" 32M
