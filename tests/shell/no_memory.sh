@@ -82,8 +82,7 @@ makes() {
 	rm -f "$work/made"
 }
 
-# does COMMAND...: fails unless all requests of the last run were carried out,
-# or none were.
+# does COMMAND...: fails if the last run exited with 0 but did not make /newdir.
 does() {
 	[ "$status" != 0 ] || debugfs -R 'stat /newdir' "$img" 2>/dev/null |
 		grep -q '^Inode:' || wrong "not done" "$@"
