@@ -19,10 +19,11 @@
 /* offset of the flags in contexts of version 1 and 2 */
 #define POLICY_FLAGS_AT		3
 /*
- * FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32: the IV contains the inode number
+ * FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32: the IV depends on the inode
+ * number
  */
 #define POLICY_IV_INO		(0x08 | 0x10)
-/* size of a version 1 context, the smallest size */
+/* size of an encryption context of version 1; other versions are larger */
 #define CONTEXT_BYTES		28
 
 /*

@@ -77,7 +77,11 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 
 struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
-	uint64_t fsck_inodes;	/* additional inodes that e2fsck has to scan */
+	/*
+	 * inodes that e2fsck has to scan in addition, because of the
+	 * allocations
+	 */
+	uint64_t fsck_inodes;
 	/* new windows allocated for the files of one directory */
 	uint64_t grown;
 	/* inodes in a window that was found from the entries of a directory */

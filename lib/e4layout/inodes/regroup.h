@@ -9,10 +9,11 @@ struct e4l_regroup_result {
 	uint64_t dirs_planned, dirs_done;
 	uint64_t inodes_planned, inodes_done;
 	/*
-	 * Numbers of inode-table blocks that the selected directories need, as
-	 * struct e4l_dir_locality counts blocks: before the run, after the run,
-	 * and at least.  With @dry, @blocks_after is the number after the
-	 * planned moves.
+	 * Numbers of inode-table blocks that the selected directories need:
+	 * before the run (@blocks_before), after the run (@blocks_after), and
+	 * the fewest possible (@blocks_ideal).  struct e4l_dir_locality
+	 * describes how blocks are counted.  With @dry, @blocks_after is the
+	 * number after the planned moves.
 	 */
 	uint64_t blocks_before, blocks_after, blocks_ideal;
 	uint64_t planned_blocks_after;

@@ -255,8 +255,8 @@ errcode_t e4l_regroup_zero_tables(struct regroup *r, struct e4l_journal *j)
 		if (table_used(fs, group) >= end[group])
 			continue;
 		/*
-		 * a kernel that has mounted the image meanwhile may use the
-		 * inode table
+		 * stop if a kernel has mounted the image, because the kernel
+		 * may use the inode table
 		 */
 		err = e4l_journal_check(j);
 		if (!err)

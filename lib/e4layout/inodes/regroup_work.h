@@ -13,8 +13,8 @@
 /* What the plan says about a directory. */
 struct fate {
 	/*
-	 * number of inode-table blocks: after the moves planned so far
-	 * (@blocks), and at least (@ideal)
+	 * numbers of inode-table blocks: after the moves planned so far
+	 * (@blocks), and the fewest possible (@ideal)
 	 */
 	uint32_t blocks, ideal;
 	enum e4l_skip why;	/* reason to skip the directory */

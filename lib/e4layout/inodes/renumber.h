@@ -15,7 +15,7 @@
 struct e4l_named_dir {
 	struct e4l_dir_map map;		/* must be first, for e4l_u32_cmp() */
 	uint32_t parent; /* index of the parent in @dirs, or E4L_NO_DIR */
-	/* logical block of the parent that has the directory's entry */
+	/* logical block of the directory's entry in the parent */
 	uint32_t parent_lblk;
 };
 
@@ -23,7 +23,7 @@ struct e4l_named_dir {
 struct e4l_name {
 	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
 	uint32_t dir;			/* index of the directory in @dirs */
-	/* logical block of the directory that has the entry; 0 if inline */
+	/* logical block of the entry in the directory; 0 if inline */
 	uint32_t lblk;
 };
 

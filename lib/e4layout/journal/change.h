@@ -31,7 +31,7 @@ errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 struct e4l_discarded {
 	uint64_t blocks;
 	/*
-	 * the error that ended the discards, or 0; EXT2_ET_UNIMPLEMENTED: the
+	 * 0, or the error that ended the discards; EXT2_ET_UNIMPLEMENTED: the
 	 * device does not support discard
 	 */
 	errcode_t err;

@@ -5,10 +5,10 @@
  * The device loses the content of discarded blocks.  Therefore blocks that
  * recovery may need are not discarded.  After step 7 of a session (see
  * journal.c), the log is empty and will not be replayed.  The bitmaps on the
- * device are then equal to the bitmaps in memory.  Only after step 7, the
- * session discards all free clusters that its transactions have allocated or
- * freed.  Aborted transactions are included.  A crash during the discards
- * leaves a clean filesystem, and free blocks with undefined content.
+ * device are then equal to the bitmaps in memory.  After step 7, the session
+ * discards all free clusters that its transactions, including aborted
+ * transactions, have allocated or freed.  A crash during the discards leaves a
+ * clean filesystem, and free blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -172,10 +172,11 @@ enum e4l_table {
 blk64_t e4l_table_loc(ext2_filsys fs, dgrp_t group, enum e4l_table table);
 
 /*
- * Makes the descriptor of @group refer to a table at block @to, and adds the
- * group's block bitmap and descriptor to the transaction.  Must be the first
- * change of a transaction.  The caller allocates the new blocks, frees the old
- * blocks, and copies an inode table before the commit.
+ * Moves a bitmap or inode table of @group to block @to: changes the group
+ * descriptor, and adds the group's block bitmap and descriptor to the
+ * transaction.  Must be the first change of a transaction.  The caller
+ * allocates the new blocks, frees the old blocks, and copies an inode table
+ * before the commit.
  *
  * The commit writes a moved bitmap from memory: for E4L_INODE_BITMAP,
  * fs->inode_map must be loaded.  Errors: errors of e4l_txn_edit_block().  After

@@ -32,7 +32,10 @@ struct moved {
 	uint32_t unused;
 };
 
-/* A moved table of a group.  @from is the first block of the old location. */
+/*
+ * A moved bitmap or inode table of a group.  @from is the first block of the
+ * old location.
+ */
 struct placed {
 	dgrp_t group;
 	enum e4l_table table;

@@ -8,7 +8,7 @@
 
 struct e4l_open_file {
 	int fd;			/* open for reading and writing */
-	struct stat st;		/* status when the file was opened */
+	struct stat st; /* result of fstat(2) when the file was opened */
 	uint32_t blocksize;
 	/* extents of the last e4l_file_map(); e4l_file_close() frees them */
 	struct e4l_extent *ex;

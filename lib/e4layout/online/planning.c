@@ -191,8 +191,8 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	uint64_t blocks = to_keep(o);
 
 	/*
-	 * the plan may also move files without excess fragments, so that other
-	 * names are needed later
+	 * free the names: other names are needed later, because the plan may
+	 * also move files without excess fragments
 	 */
 	e4l_names_free(o->names);
 	o->names = NULL;

@@ -72,7 +72,7 @@ bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
 
 /* --------------------------------------------------------------- planning.c */
 
-/* Creates the plan without files and free space.  Errors: ENOMEM. */
+/* Creates a plan that has no files and no free space yet.  Errors: ENOMEM. */
 errcode_t e4l_online_begin_plan(struct e4l_online *o);
 
 /*
