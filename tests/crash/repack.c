@@ -13,7 +13,7 @@
 
 struct run {
 	struct op_env *env;
-	unsigned int max, asked;	/* numbers of steps */
+	unsigned int max, asked;	/* limit of steps, and steps so far */
 	/* the plan is complete: later writes belong to the repack */
 	bool planned;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer: parsing any bytes is safe, and the text of an accepted set parses
- * as itself.
+ * Fuzz target: parsing any bytes is safe.  If a set of tunables is accepted,
+ * parsing the text of the set results in an equal set.
  */
 #include "config.h"
 #include <stdlib.h>

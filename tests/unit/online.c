@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of the repack of a mounted filesystem that need no mount: recognizing
- * programs, and planning when some free space must not be used.
+ * Tests parts of the repack of a mounted filesystem that need no mount:
+ * recognizing programs, and planning when some free space must not be used.
  */
 #include "config.h"
 #include <string.h>
@@ -118,7 +118,7 @@ START_TEST(takes_names_and_long_lines)
 	ck_assert(is_program(head, sizeof(head)));
 	ck_assert(!is_program(head, sizeof(head) - 1));
 	ck_assert(!is_program("data", 4));
-	/* a format selected by extension: every file could have such a name */
+	/* any file can have the extension that selects this format */
 	register_format("name", "enabled\ninterpreter /usr/bin/java\nflags: \n"
 				"extension .jar\n");
 	ck_assert(is_program("data", 4));

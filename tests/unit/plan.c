@@ -11,7 +11,7 @@
 /* maximum number of further runs on nearly full filesystems */
 #define MOST_RUNS 8
 
-/* Returns the views of all files, for later comparison. */
+/* Returns the content of each block of each file, for later comparison. */
 static uint64_t **get_views(const struct world *w, uint64_t *n)
 {
 	uint64_t **views = calloc(w->files + 1, sizeof(*views));

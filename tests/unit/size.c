@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sizes of smaller filesystems, and a new end, in feature sets of mke2fs. */
+/*
+ * Tests the sizes of smaller filesystems, and moving the end, with several
+ * feature sets of mke2fs.
+ */
 #include "config.h"
 #include <errno.h>
 #include <string.h>

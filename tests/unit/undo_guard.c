@@ -233,8 +233,8 @@ START_TEST(full_disk_stops_all)
 END_TEST
 
 /*
- * Writes like a transaction: data, a mark in the superblock, more data, and no
- * mark in the superblock.
+ * Writes like a transaction: data, a superblock with EXT2_VALID_FS cleared,
+ * more data, and a superblock with EXT2_VALID_FS set.
  */
 static void change(struct files *f, unsigned int die_at)
 {
