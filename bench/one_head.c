@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * one_head IMAGE DIR: presents IMAGE as the file DIR/disk, with the timing of a
- * disk with one head.  Writes to the file fail.  A request takes the time of a
- * seek and the rotational delay, or the transfer time of the skipped bytes if
- * that is less, and the transfer time of the requested bytes.  The queue has up
- * to 32 requests.  The next request is the request with the lowest offset after
- * the head; if no offset is after the head, the request with the lowest offset.
+ * disk with one head.  Writes to the file fail.  Before each request, the head
+ * needs the time of a seek and of the rotational delay, or the transfer time of
+ * the skipped bytes if that time is shorter.  The request then takes the
+ * transfer time of the requested bytes.  The queue has up to 32 requests.  The
+ * next request is the request with the lowest offset after the head; if no
+ * offset is after the head, the request with the lowest offset.
  *
  * Attach the file with losetup --direct-io=on, so that the kernel caches
  * nothing.  When DIR is unmounted, the program ends, and prints the number of

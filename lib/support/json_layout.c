@@ -151,7 +151,10 @@ static json_t *layout_object(const struct e4l_layout *l)
 			    sizeof(layout_members) / sizeof(*layout_members));
 }
 
-/* Returns the planned or the actual cost of a repack.  Both have equal keys. */
+/*
+ * Returns the planned or the actual cost of a repack.  The two objects have
+ * equal keys.
+ */
 static json_t *cost_object(const struct e4l_repack_cost *cost, uint64_t files,
 			   uint64_t dirs, uint64_t inode_dirs, unsigned int bs)
 {

@@ -103,8 +103,8 @@ const char *path_below(const char *path, const char *dir)
  * filesystem, sets @t->is_dir instead of @t->subtree.  @path must contain no
  * symbolic links.
  *
- * Returns false for a filesystem that is not ext2, ext3 or ext4, for a @path
- * that is not below the mount point, and for a lack of memory.
+ * Returns false if the filesystem is not ext2, ext3 or ext4, if @path is not
+ * below the mount point, or if there is no memory.
  */
 static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)

@@ -307,8 +307,8 @@ static errcode_t add_zero_runs(struct e4l_plan *m,
 }
 
 /*
- * Sets *@n to the number of extents that the file can be reduced to, and adds
- * the unwritten runs of the file that may be zeroed to m->zero.
+ * Sets *@n to the number of extents to which the file can be reduced.  Adds the
+ * unwritten runs of the file that may be zeroed to m->zero.
  */
 static errcode_t count_joined(struct e4l_plan *m,
 			      const struct e4l_plan_file *file,

@@ -242,8 +242,9 @@ static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 }
 
 /*
- * Returns the cost of making @want clusters on one side of the region loose.
- * If the side has too few clusters that can be moved, returns E4L_NO_LIMIT.
+ * Returns the number of clusters to move to make @want clusters on one side of
+ * the region loose.  If the side has too few clusters that can be moved,
+ * returns E4L_NO_LIMIT.
  */
 static uint64_t cost_of_side(const struct around *a, bool down, uint64_t want)
 {

@@ -46,7 +46,7 @@ static bool regroups(const struct repack *r)
 
 /*
  * If other programs may be changing the filesystem, ignores apparent damage and
- * drops the simulation.  Other errors are returned.
+ * drops the simulation.  Returns all other errors.
  */
 static errcode_t forgive(struct repack *r, errcode_t err)
 {

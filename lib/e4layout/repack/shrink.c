@@ -4,10 +4,10 @@
  *
  *  1. repack, in an overlay (overlay.h), without the content of regular files:
  *     files are defragmented before they have to move;
- *  2. simulate all steps of phase 5, in an overlay of the overlay of phase 1,
- *     for the requested size, or for the smallest size that the numbers of
- *     blocks permit.  If space is lacking, try the next larger size.  Check the
- *     result;
+ *  2. simulate all steps of phase 5, in an overlay of the overlay of phase 1.
+ *     Begin with the requested size, or with the smallest size that the numbers
+ *     of blocks permit.  If space is lacking, try the next larger size.  Check
+ *     the result;
  *  3. report the plan to the caller;
  *  4. repack the filesystem itself, and simulate the chosen size again;
  *  5. carry out, on the filesystem itself: prepare (shrink/end.h), move the

@@ -37,7 +37,7 @@ struct e4l_size {
 	/*
 	 * Number of blocks of kept groups' bitmaps and inode tables above the
 	 * new end, and number of blocks of the longest of these tables.
-	 * e4l_shrink_prepare() moves them below the end.
+	 * e4l_shrink_prepare() moves these tables below the end.
 	 */
 	blk64_t move_blocks, move_longest;
 	/*
