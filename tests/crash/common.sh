@@ -29,8 +29,8 @@ export TMPDIR
 # libext2fs' undo manager leaks memory
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
-# e2fsck finds an external journal by its UUID.  For two seconds, e2fsck uses
-# the cached loop device of a UUID.
+# e2fsck finds an external journal by its UUID, and would use a cached loop
+# device for two seconds, so each test has its own cache.
 BLKID_FILE=$TMPDIR/blkid.tab
 export BLKID_FILE
 trap 'rm -rf "$TMPDIR"' EXIT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds the whole model of a mutated image with all paths, and the model of
- * one subtree.
+ * Fuzz target: builds the whole model of a mutated image with all paths, and
+ * the model of one subtree.
  */
 #include <stdlib.h>
 #include <string.h>

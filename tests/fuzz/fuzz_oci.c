@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer: container images, their layers, a manifest and a fs_config with any
- * content can be read safely.  The input is a list of files, each after a line "=== NAME";
- * a blob is the file whose name is the first character of its digest.  Digests
- * are not verified, because no random input would match.
+ * Fuzz target: reads container images, their layers, a manifest and a fs_config
+ * with any content.  The input is a list of files, each after a line "===
+ * NAME".  A blob is the file whose name is the first character of the blob's
+ * digest.  Digests are not verified, because no random input would match.
  */
 #include "config.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer harness: the bytes are an image.  Reading its layout must end, stay
- * within bounds and keep the promises of e4layout.h.
+ * Fuzz target: scans an image.  The scan must end, stay within bounds, and keep
+ * the promises of e4layout.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copies an unchecked image: loads its tree, plans it into a sound filesystem,
- * and writes it.
+ * Fuzz target: copies an unchecked image, by loading the tree, planning the
+ * tree into a sound filesystem, and writing the filesystem.
  */
 #include "config.h"
 #include <fcntl.h>

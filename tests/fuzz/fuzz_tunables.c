@@ -31,7 +31,10 @@ static void check_entries(const struct e4l_tunables *t)
 	}
 }
 
-/* Uses the input as changes to the set that it parses as. */
+/*
+ * Applies the input, as a list of changes, to @t, which was parsed from the
+ * input.
+ */
 static void check_change(struct e4l_tunables *t, const uint8_t *data,
 			 size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mutates images, for all harnesses that read them. */
+/* Mutates images for all harnesses that read images. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -8,8 +8,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed);
 
 /*
- * Changes up to six nonzero places of the image, because most zeroes are in
- * free space.  Does not change the size of the image.
+ * Changes up to six bytes of the image.  Chooses bytes that are not zero,
+ * because most zeroes are in free space.  Does not change the size of the
+ * image.
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the library's model with the figures of other programs, for each recipe
-# in tests/recipes/features, which has one file of each type; without --full, for
-# one recipe in three.
+# For each recipe in tests/recipes/features, which has one file of each type,
+# compares the library's model with the figures of other programs.  Without
+# --full, uses one recipe in three.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
 
 recipes=0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * model-oracle IMAGE [PATH...]: prints the results of e4l_model_build(), one
- * "key value" per line, and a line for each file; for comparison with the
- * peers.
+ * "key value" per line, and a line for each file. model_common.sh compares the
+ * results with other programs.
  */
 #include "config.h"
 #include <errno.h>

@@ -94,8 +94,8 @@ check_free() {
 	agree_files "free runs by length" "$work/ours" "$work/theirs"
 }
 
-# requests DEVICE < REQUESTS: prints debugfs's answers, each after its
-# request.
+# requests DEVICE < REQUESTS: prints each request of standard input, and the
+# answer of debugfs.
 requests() {
 	debugfs -f - "$1" 2>/dev/null
 }
@@ -206,8 +206,9 @@ linked_again() {
 		     END { print sum + 0 }' - "$work/model"
 }
 
-# check_e4defrag DIR: e4defrag counts a file once for each of its names.  On
-# its second run, the kernel has all extents cached, and joined.
+# check_e4defrag DIR: compares the number of extents with e4defrag's, which
+# counts the extents of a file once for each name of the file.  On the second
+# run of e4defrag, the kernel has all extents cached and joined.
 check_e4defrag() {
 	command -v e4defrag >/dev/null || return 0
 	e4defrag -c "$1" >/dev/null 2>&1 || :
@@ -224,8 +225,8 @@ can_mount() {
 		losetup -f >/dev/null 2>&1
 }
 
-# check_mounted: compares figures that only a kernel provides, if it can mount
-# the image.
+# check_mounted: compares the figures that only a kernel provides, if the kernel
+# can mount the image.
 check_mounted() {
 	can_mount || return 0
 	mkdir -p "$work/mnt"

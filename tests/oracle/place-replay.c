@@ -5,8 +5,8 @@
  *   place-replay IMAGE WINDOW <LOG
  *
  * IMAGE is the initial filesystem, to which the operations of LOG are applied.
- * Its lines are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and "mount 0
- * /" where the kernel has lost its state.  Prints each difference, and
+ * The lines of LOG are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and
+ * "mount 0 /" if the kernel has lost its state.  Prints each difference, and
  * continues with the kernel's inode.  Prints the number of inodes and of
  * differences.
  */

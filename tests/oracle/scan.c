@@ -12,7 +12,10 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 
-/* libext2fs' results, one item per line, in the order of the scan. */
+/*
+ * The results of libext2fs, one inode or extent per line, in the order of the
+ * scan.
+ */
 struct expect {
 	char *text;
 	size_t size;

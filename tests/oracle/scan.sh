@@ -6,7 +6,8 @@
 require_program mke2fs
 
 recipe=$work/recipe
-# files: a word before each line names the feature that it requires.
+# files: prints lines of a recipe.  The word before each line names the feature
+# that the line requires.
 files() {
 	cat <<-'EOF'
 	all file /plain size 100K

@@ -49,7 +49,7 @@ mount_image()
 	mount -o dioread_lock "$loop" "$dir/mnt"
 }
 
-# one_image BLOCKSIZE FILES SEED: tests all limits on one filesystem
+# one_image BLOCKSIZE FILES SEED: tests all chunk limits on one filesystem
 one_image()
 {
 	seed=$3

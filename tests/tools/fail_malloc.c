@@ -52,7 +52,8 @@ __attribute__((destructor)) static void end(void)
 }
 
 /*
- * Whether the caller is a place where libext2fs 1.47.0 crashes without memory.
+ * Whether the caller is in a function that crashes in libext2fs 1.47.0 if an
+ * allocation fails.
  */
 static bool would_crash(void *caller)
 {
@@ -82,8 +83,8 @@ static bool fails(void *caller)
 }
 
 /*
- * Ends the process with the status 98 if libext2fs calls abort(): its red-black
- * trees call abort() if there is no memory.
+ * Ends the process with the status 98 if libext2fs calls abort().  The
+ * red-black trees of libext2fs call abort() if an allocation fails.
  */
 void abort(void)
 {

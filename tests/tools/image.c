@@ -610,8 +610,8 @@ ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 
 /*
  * Converts a removed entry to the disk's byte order.  As in Linux, the bytes of
- * the entry stay in the block, but libext2fs swaps only entries that it can
- * reach.
+ * the entry stay in the block, but libext2fs swaps only the entries that are in
+ * use.
  */
 static void leave_on_disk(struct ext2_dir_entry *de)
 {

@@ -59,7 +59,7 @@ struct extra {
 	struct xattr *xattrs;
 	ext2_ino_t xattrs_of; /* inode whose attribute block is shared, or 0 */
 	bool is_inline;
-	/* a directory: contents of its blocks, in host byte order */
+	/* blocks of a directory, in host byte order */
 	char *dir;
 	size_t dir_bytes;
 	size_t last_off; /* offset of the last entry */
@@ -86,7 +86,7 @@ struct lab {
 	__u64 size_bytes;
 	__u64 journal_bytes; /* size of an external journal, or 0 */
 	char *mke2fs_args;
-	ext2_filsys fs;	    /* NULL until it is needed */
+	ext2_filsys fs;	    /* NULL until first used */
 	struct node *nodes; /* by inode number */
 	blk64_t goal_blk;   /* where the search for free blocks begins */
 	ext2_ino_t goal_ino;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The language of recipes: a line is a directive, its arguments, and options
- * (`name value`, or `name`) in any order; see tests/recipes/README.md.
+ * Parses the language of recipes.  A line is a directive, its arguments, and
+ * options (`name value`, or `name`) in any order; see tests/recipes/README.md.
  */
 #include "config.h"
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define NAME_BYTES 64 /* size of generated names */
 
-/* A line's words, and which of them were used. */
+/* The words of a line, with a mark for each used word. */
 struct args {
 	struct lab *l;
 	char **word;
@@ -167,8 +167,8 @@ static struct node *make_dir(struct lab *l, struct node *parent,
 }
 
 /*
- * Returns the directory of @path, which is created if missing.  *@name is the
- * rest of the path.
+ * Returns the directory of @path, and creates the directory if it is missing.
+ * Sets *@name to the last component.
  */
 static struct node *walk_path(struct lab *l, const char *path,
 			      const char **name)
@@ -446,7 +446,10 @@ static void do_dir(struct args *a)
 	new_at_path(a, LINUX_S_IFDIR | 0755);
 }
 
-/* Adds one extent: LBLK+LENw or LBLK+LENu, optionally followed by @PBLK. */
+/*
+ * Adds one extent, which @word describes as LBLK+LENw or LBLK+LENu, optionally
+ * followed by @PBLK.
+ */
 static void grow_extent(struct lab *l, struct node *n, const char *word)
 {
 	const char *s = word;
@@ -535,7 +538,7 @@ static __u64 whole_clusters(const struct lab *l, __u64 blks)
 	return div_up(blks, l->ratio_blks) * l->ratio_blks;
 }
 
-/* Makes a file of fragments with free blocks between them. */
+/* Makes a file of fragments, with free blocks between the fragments. */
 static void do_scatter(struct args *a)
 {
 	struct lab *l = a->l;

@@ -109,8 +109,8 @@ START_TEST(inode_hides_the_one_before)
 END_TEST
 
 /*
- * e4l_disk_i_block() returns the bytes of i_block as on disk, whether libext2fs
- * has swapped them or not.
+ * e4l_disk_i_block() returns i_block in the disk's byte order, whether or not
+ * libext2fs has swapped the bytes.
  */
 START_TEST(i_block_as_on_disk)
 {

@@ -109,7 +109,8 @@ START_TEST(keeps_only_what_differs)
 	ck_assert_uint_eq(c->n, 1);
 	ck_assert_uint_eq(c->blocks[0].blk, 5);
 	/*
-	 * writes of the superblock are dropped; other block sizes are refused
+	 * writes of the superblock are dropped; requests with another block
+	 * size are refused
 	 */
 	ck_assert_int_eq(io_channel_write_byte(fs.io, 1024, 2, buf), 0);
 	ck_assert_uint_eq(c->n, 1);

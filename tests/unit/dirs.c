@@ -226,7 +226,7 @@ static struct e4l_dir_locality locality_of(ext2_filsys fs, ext2_ino_t dir)
 		if (want.links[i].dir == dir && !want.is_dir[want.links[i].ino])
 			seen[want.links[i].ino] = true;
 	for (ino = 1; ino < MAX_INO; ino++) {
-		/* in these images, groups have whole blocks of inodes */
+		/* in these images, the inodes of a group fill whole blocks */
 		bool *b = &block[(ino - 1) / per_block];
 
 		if (!seen[ino])
@@ -371,7 +371,7 @@ static void compare_subtree(struct e4l *e)
 
 /*
  * debugfs ncheck prints every name of an inode.  The name that the library
- * returns must be one of these names.
+ * returns must be among these names.
  */
 static void compare_ncheck(struct e4l *e)
 {

@@ -145,7 +145,7 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 		at = check_entry(m, ino, at, &es[i], limited);
 	}
 	m->hits += found;
-	/* after the last block of a file, there is no miss */
+	/* in the last inode, no block after the last block can be missing */
 	if (found == n || (at == BLOCKS && ino == INODES - 1))
 		return;
 	m->misses++;
@@ -356,7 +356,7 @@ START_TEST(test_turns)
 		ck_assert_uint_eq(known(c, ino, 0, 4), 0);
 		ck_assert_uint_eq(known(c, ino, 4, 6), 6);
 	}
-	/* all entries are in use: reclaim frees one of them anyway */
+	/* if all entries are in use, reclaim frees one entry anyway */
 	ck_assert_uint_eq(e4l_es_shrink(c, 0), 1);
 	e4l_es_free(c);
 }

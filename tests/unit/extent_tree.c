@@ -44,7 +44,7 @@ static struct node leaf(void)
 	return (struct node) { .magic = le16(0xF30A), .max = le16(84) };
 }
 
-/* Adds an entry; returns its index. */
+/* Adds an entry to @node, and returns the index of the entry. */
 static unsigned int add_entry(struct node *node)
 {
 	unsigned int i = ext2fs_le16_to_cpu(node->entries);
@@ -204,7 +204,7 @@ START_TEST(refuses_bad_headers)
 	bad.depth = le16(1);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_DEPTH);
 	bad = node;
-	bad.max = le16(85);			/* one entry more than fits */
+	bad.max = le16(85); /* one entry more than fits in the node */
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_COUNT);
 	bad = node;
 	bad.entries = le16(85);

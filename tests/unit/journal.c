@@ -4,7 +4,7 @@
 #include "e4layout/journal/change.h"
 #include "journal.h"
 
-/* e2fsck exits with 1 if it has corrected all errors */
+/* e2fsck exits with 1 if it has replayed the journal */
 #define REPLAY "e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]"
 
 START_TEST(e2fsck_replays)
@@ -75,7 +75,10 @@ START_TEST(opens_without_a_trace)
 }
 END_TEST
 
-/* The largest transaction fits in half of the log; one more block does not. */
+/*
+ * The largest transaction fits in half of the log.  With one more block, a
+ * transaction does not fit.
+ */
 START_TEST(holds_its_capacity)
 {
 	struct image img;
@@ -151,8 +154,8 @@ START_TEST(stays_in_its_half)
 END_TEST
 
 /*
- * Leaves a fast commit that is older than the log: e2fsck 1.47 then recovers
- * nothing, and the kernel ignores it.
+ * Leaves a fast commit that is older than the log. e2fsck 1.47 then recovers
+ * nothing, but the kernel ignores the fast commit.
  */
 static void leave_fast_commit(struct image *img)
 {
@@ -757,8 +760,8 @@ START_TEST(discards_what_is_free)
 	ck_assert_int_eq(e4l_txn_alloc(t, blk, 5), 0);
 	ck_assert_int_eq(e4l_txn_commit(t), 0);
 	/*
-	 * abort a transaction: the block it freed stays in use, and the seven
-	 * blocks it allocated are free
+	 * after an aborted transaction, the block that the transaction freed is
+	 * in use, and the seven blocks that the transaction allocated are free
 	 */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	ck_assert_int_eq(e4l_txn_free(t, img.blk[20], 1), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small images with one file, and journals of every format. */
+/* Makes small images with one file, and with journals of every format. */
 #ifndef E4L_UNIT_JOURNAL_H
 #define E4L_UNIT_JOURNAL_H
 
@@ -56,7 +56,9 @@ static inline void image_open(struct image *img)
 	ck_assert_int_eq(e4l_new(img->fs, &img->e), 0);
 }
 
-/* Frees the filesystem without closing it, like a process that dies. */
+/*
+ * Frees the filesystem without closing it, as if the process had been killed.
+ */
 static inline void image_drop(struct image *img)
 {
 	e4l_free(img->e);

@@ -198,7 +198,10 @@ START_TEST(test_many_layers)
 }
 END_TEST
 
-/* A directory's content is found below its path in the tree. */
+/*
+ * The content of a directory is found below the path of the directory in the
+ * tree.
+ */
 START_TEST(test_source_path)
 {
 	struct e4l_layer layer = { .name = "one", .below = "opt/x" };

@@ -130,7 +130,7 @@ END_TEST
 #define BLOCKS		4096
 #define FILE_BLK	100 /* first block; the file has 4 of each 8 blocks */
 #define FRAGMENTS	8
-#define OTHER_BLK	1000	/* free, but the plan must not use it */
+#define OTHER_BLK	1000	/* free, but not available to the plan */
 #define OTHER_BLOCKS	1000
 #define FREE_BLK	3000
 

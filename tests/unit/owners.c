@@ -7,8 +7,8 @@
 #include "unit.h"
 
 /*
- * The model: one byte per cluster.  The model has three pages, and the last
- * page is partial.
+ * The model has one byte per cluster, and three pages.  The last page is
+ * partial.
  */
 #define CLUSTERS (2 * 32768 + 12345)
 static char model[CLUSTERS];

@@ -31,10 +31,7 @@ static void close_fs(struct rig *r)
 	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
 }
 
-/*
- * Makes an image.  @shape: options of mke2fs, with %s in place of the image's
- * path.
- */
+/* Makes an image.  @shape has the options of mke2fs, with %s for the path. */
 static void make_image(struct rig *r, const char *shape)
 {
 	char with_path[160], cmd[200];
@@ -147,8 +144,8 @@ START_TEST(keeps_to_windows_in_turns)
 		}
 	}
 	/*
-	 * 3 blocks per directory: the block of its own inode, of its first
-	 * file, and of its window
+	 * a directory needs 3 blocks: the block of its own inode, the block of
+	 * its first file, and the block of its window
 	 */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);
@@ -302,9 +299,9 @@ END_TEST
 #define LOST_FOUND	11
 
 /*
- * No flex group is good enough: one flex group has few inodes left, the other
- * has no blocks.  A directory goes to the first group with the average number
- * of free inodes.
+ * No flex group is good enough: one has few free inodes, and the other has no
+ * free blocks.  A directory goes to the first group with the average number of
+ * free inodes.
  */
 START_TEST(goes_where_a_share_is_free)
 {

@@ -103,7 +103,7 @@ void add_trees(struct world *w, unsigned int more)
 			w->state[at] = USED + (f - w->file);
 			f->tree[f->n_tree].pblk = at * w->opt.geo.cluster_blocks;
 		}
-		/* without space for its tree, the file becomes a wall */
+		/* if the tree has no space, the file becomes a wall */
 		if (f->n_tree < e4l_ideal_tree_blocks(f->n, BLOCKSIZE))
 			f->allowed = 0;
 	}

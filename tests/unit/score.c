@@ -83,8 +83,8 @@ START_TEST(scores_a_mosaic)
 			/* not contiguous on the disk */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
 			/*
-			 * after a hole, and after a gap of equal length on the
-			 * disk
+			 * after a hole, and after a gap of as many blocks on
+			 * the disk
 			 */
 			{ .lblk = 19, .pblk = 212, .len = 1 },
 		},
@@ -111,7 +111,10 @@ START_TEST(scores_a_mosaic)
 }
 END_TEST
 
-/* Full entries cannot be merged; an unwritten entry holds one block less. */
+/*
+ * Two entries of the maximum length cannot be merged.  An unwritten entry can
+ * have one block less than a written entry.
+ */
 START_TEST(knows_the_longest_entries)
 {
 	struct file f = {
@@ -278,7 +281,7 @@ static struct file random_file(bool indirect)
 
 /* A file as an array of blocks. */
 static struct {
-	blk64_t pblk;		/* 0: a hole */
+	blk64_t pblk;		/* 0: no block is mapped */
 	bool unwritten;
 	/* length of the extent that begins in the block; 0: no extent begins */
 	uint32_t entry_len;

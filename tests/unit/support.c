@@ -415,8 +415,8 @@ static const char *narrow(const char *columns)
 }
 
 /*
- * If the terminal is too narrow, columns are dropped first; paths then lose
- * their start.  Escapes and characters are never cut.
+ * If the terminal is too narrow, columns are dropped first, and then the start
+ * of each path is cut.  Escapes and characters are never cut.
  */
 START_TEST(narrows_tables)
 {
@@ -556,8 +556,8 @@ START_TEST(hears_signals)
 END_TEST
 
 /*
- * On one processor, the thread gets the signal only when the thread is told to
- * end.
+ * The test runs on one processor, so that the thread gets the signal only when
+ * the thread is told to end.
  */
 START_TEST(hears_late_signals)
 {

@@ -272,7 +272,8 @@ static size_t random_text(uint32_t *state, char *buf, size_t max)
 }
 
 /*
- * If a text is accepted, its canonical text is also accepted, and is unchanged.
+ * If a text is accepted, its canonical text is accepted as well, and does not
+ * change when it is parsed.
  */
 START_TEST(random_bytes_are_safe)
 {

@@ -107,8 +107,9 @@ static const char *const layouts[] = {
 };
 
 /*
- * The tunables are small, then large (in a block of their own), small again,
- * and removed.  The filesystem is sound after each step, and finally unchanged.
+ * The tunables are first small, then so large that they need a block, then
+ * small again, and finally removed.  The filesystem is sound after each step,
+ * and finally unchanged.
  */
 START_TEST(goes_and_comes_on_any_layout)
 {

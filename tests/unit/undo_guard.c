@@ -134,7 +134,7 @@ static void scribble(struct files *f, unsigned int n)
 	ext2fs_free(fs);
 }
 
-/* The changes need more keys than one block of keys holds. */
+/* The keys of the changes do not fit in one block of keys. */
 START_TEST(e2undo_puts_all_back)
 {
 	struct files f;
@@ -303,8 +303,8 @@ START_TEST(e2undo_after_any_kill)
 END_TEST
 
 /*
- * Suppresses reports of leaks in libext2fs' undo manager: its block map and its
- * path.
+ * Suppresses reports of leaks in libext2fs' undo manager, which leaks its block
+ * map and its path.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The main() of a unit test program, which runs one suite. */
+/* Defines the main() of a unit test program, which runs one suite. */
 #ifndef E4L_UNIT_H
 #define E4L_UNIT_H
 
@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 /*
- * Checks @condition like ck_assert(), for millions of checks.  ck_assert()
- * writes its position to a file even on success.
+ * Checks @condition like ck_assert(), for tests with millions of checks.
+ * ck_assert() is slow, because it writes its position to a file even on
+ * success.
  */
 #define CHECK(condition) do {					\
 	if (!(condition))					\

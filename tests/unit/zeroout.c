@@ -20,7 +20,7 @@ static const struct {
 	uint64_t eof;
 	struct e4l_zeroout want;
 } rule_cases[] = {
-	/* zero nothing: @max is 0, or too small for the head and the tail */
+	/* zero nothing if @max is 0, or too small for the head and the tail */
 	{ 1010, 1, 0, 9999, { 1010, 1, 0, 0 } },
 	{ 1050, 1, 8, 9999, { 1050, 1, 0, 0 } },
 	/* zero the head if head and write together are shorter than @max */
@@ -75,7 +75,7 @@ END_TEST
 #define MODEL_BLOCKS 6000
 struct model {
 	struct {
-		blk64_t pblk;		/* 0: hole */
+		blk64_t pblk;		/* 0: no block is mapped */
 		bool written, zeroed;
 	} b[MODEL_BLOCKS];
 	uint64_t zeroed;		/* blocks zeroed by the current write */
