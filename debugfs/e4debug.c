@@ -141,7 +141,7 @@ bool do_help(struct shell *s, int argc, const char *const *argv)
 		printf("%-36s %s\n", form, r->info_string);
 	}
 	printf("%-36s %s\n", "other requests",
-	       "passed to debugfs(8); debugfs -R lr lists them");
+	       "passed to debugfs(8): see debugfs -R lr");
 	return true;
 }
 

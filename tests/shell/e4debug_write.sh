@@ -59,7 +59,7 @@ all_requests() {
 	request 'mkdir /new'
 	request 'mkdir /new/sub'
 	refused 'mkdir /new' 'File exists'
-	refused 'mkdir /missing/sub' 'mkdir: /missing/sub: File not found'
+	refused 'mkdir /missing/sub' 'mkdir: /missing/sub: no such file or directory'
 	refused 'mkdir /split/sub' 'not a directory'
 	refused 'mkdir /new/..' 'must end in a file name'
 	request 'link /split /new/again'
