@@ -23,17 +23,17 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 
-/* The kind of a field, which determines its hostile values. */
+/* The kind of a field determines the hostile values of the field. */
 enum kind {
 	NUM,   /* a number */
 	PAD,   /* unused */
 	BLK,   /* a block number, or its low half */
 	INO,   /* an inode number */
-	FLAGS, /* flags, tested one by one */
+	FLAGS, /* flags; a case changes one flag */
 	MODE,  /* a type and permissions */
 	TYPE,  /* a small enumeration */
 	NAME,  /* one byte of a name */
-	CSUM,  /* a checksum: never recomputed */
+	CSUM,  /* a checksum, which is never recomputed */
 	BE = 0x80, /* big-endian; combined with another kind */
 };
 
@@ -46,7 +46,10 @@ struct field {
 
 struct corpus;
 struct site;
-/* Recomputes a site's checksums, and the checksums that cover them. */
+/*
+ * Recomputes the checksums of a site, and the checksums that cover these
+ * checksums.
+ */
 typedef void seal_fn(struct corpus *c, const struct site *s);
 
 /*
@@ -56,7 +59,7 @@ typedef void seal_fn(struct corpus *c, const struct site *s);
 typedef void note_fn(struct corpus *c, const struct site *s,
 		     const struct field *f);
 
-/* The position of one structure in the image. */
+/* The location of one structure in the image. */
 struct site {
 	const char *name;
 	const struct field *fields;
@@ -84,7 +87,7 @@ struct corpus {
 	struct edit edits[MAX_EDITS];
 	unsigned int n_edits;
 	uint32_t number; /* number of the next case */
-	/* Targets of hostile pointers: blocks and inodes of other owners. */
+	/* Hostile pointers refer to these blocks and inodes of other owners. */
 	blk64_t data_blk, table_blk, bitmap_blk, free_blk;
 	ext2_ino_t file_ino, dir_ino, free_ino;
 	/* called with the case's edits applied */
@@ -103,7 +106,7 @@ void die_if(errcode_t err, const char *doing);
 void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len);
 /* Restores all saved bytes. */
 void undo_case(struct corpus *c);
-/* Makes the cases of one value, given as bytes. */
+/* Makes the cases of one value, which is given as bytes. */
 void try_bytes(struct corpus *c, const struct site *s, const char *field,
 	       uint64_t at, uint32_t len, const void *bytes, const char *value);
 

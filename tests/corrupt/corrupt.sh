@@ -55,8 +55,8 @@ corpus --doc
 	grep '^|')" = "$(cat "$out")" ] ||
 	fail "doc/check.md has another table than verdicts.tsv"
 
-# The corpus detects a checker that finds no errors, and one that always reports
-# errors.
+# The corpus detects a checker that finds no errors, and a checker that always
+# reports errors.
 corpus --base default --only 'super 0: s_magic' --e4check true
 fails_with '[1-9][0-9]* disagreed'
 # shellcheck disable=SC2016

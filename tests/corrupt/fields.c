@@ -139,7 +139,10 @@ const struct field group_fields[] = {
 	END
 };
 
-/* The content of i_block is a structure of its own, by the kind of inode. */
+/*
+ * The content of i_block is a separate structure, which depends on the kind of
+ * inode.
+ */
 const struct field inode_fields[] = {
 	F(ext2_inode_large, i_mode, MODE),
 	F(ext2_inode_large, i_uid, NUM),

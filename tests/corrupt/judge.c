@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * judge [OPTION...]: runs a tool with these options in one process for many
- * images, which is fast enough for all images and sanitizers.  Reads their
- * names from standard input, one per line; each name replaces "{}" in the
- * options, or follows them.  After the tool's output, prints a line "exit
- * CODE", with " written" if the image was written to.
+ * judge [OPTION...]: runs a tool with these options for many images in one
+ * process, which is fast enough for the whole corpus and for sanitizers.  Reads
+ * the names of the images from standard input, one per line.  Each name
+ * replaces "{}" in the options, or follows the options.  After the tool's
+ * output, prints a line "exit CODE", with " written" if the image was written
+ * to.
  */
 #include "config.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random cases: one to three changes of fields or bytes, mostly with recomputed
- * checksums.  Each kind of structure has the same probability.
+ * Makes random cases of one to three changes of fields or bytes, mostly with
+ * recomputed checksums.  Each kind of structure has the same probability.
  */
 #include "config.h"
 #include <inttypes.h>

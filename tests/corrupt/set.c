@@ -37,7 +37,7 @@ static noreturn void refuse(const char *change, const char *why)
 	exit(2);
 }
 
-/* Cuts @text at the first @sign.  Returns the rest, or NULL. */
+/* Cuts @text at the first @sign.  Returns the text after @sign, or NULL. */
 static char *cut(char *text, char sign)
 {
 	char *at = strchr(text, sign);

@@ -41,8 +41,8 @@ static struct site in_block(struct corpus *c, const struct site *owner,
 /* ---- superblocks and descriptors ---- */
 
 /*
- * Whether to visit @group.  For random cases, all groups are visited;
- * otherwise, only the first group and the last group.
+ * Whether to visit @group.  For random cases, all groups are visited.  For
+ * other cases, only the first group and the last group are visited.
  */
 static bool is_visited(const struct corpus *c, dgrp_t group)
 {
@@ -683,7 +683,10 @@ static void visit_inode(struct corpus *c, ext2_ino_t ino,
 		visit_xattr_block(c, &s, acl);
 }
 
-/* Whether @kind is one of the @n @kinds; if not, adds @kind. */
+/*
+ * Returns whether @kind is one of the @n @kinds, and adds a kind that is
+ * missing.
+ */
 static bool seen(char (*kinds)[96], unsigned int *n, const char *kind)
 {
 	unsigned int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The test filesystems, and how an operation runs on them. */
+/* Makes the test filesystems, and runs operations on them. */
 #include "config.h"
 #include <endian.h>
 #include <stdarg.h>
@@ -24,8 +24,9 @@ static const char owned[] =
 	"interleave /d count 12 rounds 4 blocks 1\n";
 
 /*
- * A file whose tree fits in no transaction of the smallest journal.  Its blocks
- * are in so many groups that the smallest journal cannot hold all bitmaps.
+ * The tree of this file fits in no transaction of the smallest journal.  The
+ * blocks of the file are in so many groups that the smallest journal cannot
+ * hold all bitmaps.
  */
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";
@@ -320,8 +321,8 @@ static uint8_t *read_file(const char *path, size_t *size)
 }
 
 /*
- * Writes a file, and leaves holes for zeroes: most of the largest image is
- * zero.
+ * Writes a file, with holes in place of zeroes, because most of the largest
+ * image is zero.
  */
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
@@ -434,8 +435,9 @@ static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
 }
 
 /*
- * If @excused is true, failed flushes are not counted from this call on.  Used
- * for the MMP block, because libext2fs ignores errors of flushing it.
+ * From a call with @excused set to true on, failed flushes are not counted.
+ * Used for the MMP block, because libext2fs ignores errors when it flushes the
+ * MMP block.
  */
 static void excuse_flushes(struct tap_log *log, bool excused)
 {

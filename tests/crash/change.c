@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Changes by the shell through libext2fs: a directory, a file with data, holes,
- * preallocated space, and another name.  Each change is one transaction.
+ * Makes changes through libext2fs, as the shell does: a directory, a file with
+ * data, holes, preallocated space, and another name.  Each change is one
+ * transaction.
  */
 #include "config.h"
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while directories and files are made and changed.
+# After power cuts, I/O errors and kills while directories and files are made
+# and changed, no data is lost.
 . "${top_srcdir:?}/tests/crash/common.sh"
 accidents change

@@ -17,7 +17,7 @@ each=${E4L_CRASH_EACH:-1}
 faults=${E4L_CRASH_FAULTS:-2}
 seed=${E4L_CRASH_SEED:-1}
 quick=${E4L_QUICK:-}
-# one job: make runs other tests in parallel
+# The harness uses one job, because make runs other tests in parallel.
 crash() {
 	"${top_builddir:?}/tests/crash/crash" -j 1 -p "$part" -s "$seed" \
 		-e "$each" "$@"
@@ -41,8 +41,7 @@ fail() {
 	exit 1
 }
 
-# states OPTION...: checks random states, none of which may be lost, and counts
-# them.
+# states OPTION...: checks and counts random states, none of which may be lost.
 total=0
 states() {
 	counted "$@" states

@@ -13,7 +13,7 @@
 
 /* limit of names per directory: two blocks hold fewer names */
 #define NAMES 1000
-#define KEPT 5			/* names that stay: one block holds them */
+#define KEPT 5 /* number of names that stay; one block holds them */
 #define INDEXED 60	/* files in the htree directory of bench_make() */
 #define MEM_BYTES (64u << 20)
 #define NOW 1700000000

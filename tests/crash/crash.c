@@ -202,8 +202,8 @@ static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 }
 
 /*
- * Whether to use the undo file in accident number @accident.  If the undo file
- * and the journal exist, alternates between them.
+ * Whether accident number @accident uses the undo file.  If the scenario has an
+ * undo file and a journal, accidents use them alternately.
  */
 static bool by_undo(const struct bench *b, size_t accident)
 {
@@ -212,8 +212,8 @@ static bool by_undo(const struct bench *b, size_t accident)
 }
 
 /*
- * Repairs the state after an accident, runs the operation again, and compares.
- * Returns NULL or an error.
+ * Repairs the state after an accident, runs the operation again, and compares
+ * the contents.  Returns an error text, or NULL.
  */
 static const char *recover(struct bench *b, operation op, struct recorded *r,
 			   bool undo)
@@ -318,8 +318,8 @@ static const char *test_kill(struct bench *b, operation op,
 }
 
 /*
- * Runs kills until enough of them count.  A kill after the end of the operation
- * does not count, and the next kill comes earlier.
+ * Runs kills until the wanted number of kills has hit a running operation.  If
+ * a kill comes after the end of the operation, the next kill comes earlier.
  */
 static size_t test_kills(struct bench *b, struct recorded *r,
 			 const struct settings *set)

@@ -13,7 +13,7 @@
 #include <e4layout/e4layout.h>
 #include "tap_io.h"
 
-/* If @p is NULL, ends the test with an error; otherwise, returns @p. */
+/* Returns @p, or ends the test with an error if @p is NULL. */
 void *check_alloc(void *p);
 /* Prints an error, and ends the process. */
 void fatal(const char *format, ...)
@@ -85,8 +85,8 @@ struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */
 	/*
-	 * Call this function before the first write after a transaction.  If
-	 * there was no transaction after the last call, the call is ignored.
+	 * Call this function before the first write after a transaction.
+	 * Further calls before the next transaction are ignored.
 	 */
 	void (*mark)(void *priv);
 	void *priv;
@@ -110,8 +110,8 @@ errcode_t op_repack(struct op_env *env);
 /* Repacks with one step per run. */
 errcode_t op_steps(struct op_env *env);
 /*
- * Repacks with one step per run, and moves in small parts.  No part increases
- * fragments or extents.
+ * Repacks with one step per run, and moves files in small parts.  No part
+ * increases the number of fragments or extents.
  */
 errcode_t op_parts(struct op_env *env);
 
@@ -191,7 +191,7 @@ errcode_t digest_fs(const char *path, bool by_name, struct digest *d);
 
 /* ------------------------------------------------------------------- states */
 
-/* The devices of a state, for the programs that repair it. */
+/* The devices of a state, for the programs that repair the state. */
 struct world {
 	char path[TAP_DEVICES][80];
 	int n_dev;
@@ -201,8 +201,8 @@ struct world {
 	bool mount;
 	bool by_name;		/* see digest_fs() */
 	/*
-	 * e2fsck may have to correct bitmaps if it replays a log that
-	 * needs_recovery does not announce: see journal/switch.c
+	 * e2fsck may have to correct bitmaps if it replays a log although
+	 * needs_recovery is not set: see journal/switch.c
 	 */
 	bool resizes;
 };
@@ -220,8 +220,9 @@ struct refs {
 };
 
 /*
- * Makes the digests for @log.  With @undo, the only digest is the initial
- * state, because the undo file restores it.  The caller frees the result.
+ * Makes the digests for @log.  With @undo, makes only the digest of the initial
+ * state, because the undo file restores the initial state.  The caller frees
+ * the result.
  */
 struct refs make_refs(const struct bench *b, const struct tap_log *log,
 		      bool undo);

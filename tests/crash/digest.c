@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes two numbers of a filesystem: one for everything that must not change,
- * and one for everything that may move.
+ * Computes two digests of a filesystem: one of everything that must not change,
+ * and one of everything that may move.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -181,8 +181,8 @@ static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 }
 
 /*
- * Whether @entry is "." or "..".  These entries are not digested, because
- * libext2fs does not report them consistently for inline directories.
+ * Whether @entry is "." or "..".  The entries "." and ".." are not digested,
+ * because libext2fs does not report them consistently for inline directories.
  */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {
@@ -207,7 +207,10 @@ static int add_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	return 0;
 }
 
-/* Digests the names of each inode: adds up the digests of all its names. */
+/*
+ * Computes the digest of each inode's names, which is the sum of the digests of
+ * the names.
+ */
 static errcode_t learn_names(struct walk *w)
 {
 	w->names = check_alloc(calloc(w->fs->super->s_inodes_count + 1ULL,

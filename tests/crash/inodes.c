@@ -29,8 +29,8 @@ const char inodes_recipe[] =
 	"htree\n";
 
 /*
- * Requires exchanges in several parts of the tables, with one free inode.
- * Directories and inodes with extent trees are among the inodes.
+ * The inodes must be exchanged in several parts of the tables, and one inode is
+ * free.  Some of the inodes are directories or have extent trees.
  */
 const char exchange_recipe[] =
 	"tree /ta dirs 5 files 7\n"

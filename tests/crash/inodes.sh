@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while inodes get other numbers: every name
-# leads to the same content.
+# After power cuts, I/O errors and kills while inodes get other numbers, every
+# name leads to the same content.
 . "${top_srcdir:?}/tests/crash/common.sh"
 accidents inodes ${quick:+-x split-1k}

@@ -31,8 +31,8 @@ fresh() {
 	ln "$img" "$work/other name"
 }
 
-# traced STRACE-OPTION...: runs e4repack, and records its calls for the image
-# and the undo file, if any.
+# traced STRACE-OPTION...: runs e4repack, and records the system calls for the
+# image and for the undo file, if any.
 undo=
 traced() {
 	# shellcheck disable=SC2086
@@ -40,8 +40,8 @@ traced() {
 		"$e4repack" $undo "$img" >"$out" 2>"$work/said"
 }
 
-# stop_at CALL NUMBER: runs e4repack, and stops it after system call CALL number
-# NUMBER.
+# stop_at CALL NUMBER: runs e4repack, and stops the run after system call CALL
+# number NUMBER.
 stop_at() {
 	fresh
 	: >"$work/trace"
@@ -111,7 +111,7 @@ traced -e trace=fsync || fail "an undisturbed run fails"
 last=$(grep -c fsync "$work/trace")
 
 # turns: prints the cases to try at a point: "mounted" and "unmounted" with
-# --full, otherwise $turn, which alternates
+# --full.  Otherwise prints $turn, which alternates between the cases.
 turn=unmounted
 turns() {
 	if in_full; then
@@ -152,7 +152,8 @@ for when in $(turns); do
 	same "$what: exit" "$code" 0
 done
 
-# With an undo file, writes wait until its records are durable.
+# With an undo file, writes to the image wait until the records of the undo file
+# are durable.
 undo="-z $work/undo"
 fresh
 traced -e trace=fsync || fail "an undisturbed run with -z fails"

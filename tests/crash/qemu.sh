@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs of qemu and the tools exclude each other from an image by the
-# locks that qemu takes.
+# The locks of qemu keep the tools from using an image that qemu uses, and qemu
+# from using an image that the tools use.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace

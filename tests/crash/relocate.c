@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation without the planner.  Every file and directory moves to the
- * first free extent that holds it.  A transaction moves several files.  In
- * several rounds, each transaction writes data to blocks (also tree blocks)
- * that the previous transaction has freed.
+ * This operation does not use the planner.  Every file and directory moves to
+ * the first free extent that is long enough.  A transaction moves several
+ * files.  In several rounds, each transaction writes data to blocks (also tree
+ * blocks) that the previous transaction has freed.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static errcode_t copy_data(struct move *m)
 	return err;
 }
 
-/* Returns the new place of a block of the file. */
+/* Returns the new block number of a block of the file. */
 static blk64_t moved(const struct move *m, blk64_t blk)
 {
 	blk64_t first = blk - blk % ratio(m);
@@ -239,7 +239,7 @@ static bool is_movable(ext2_filsys fs, ext2_ino_t ino)
 	struct ext2_inode inode;
 	struct ext3_extent_header *root = (void *)inode.i_block;
 
-	/* the checksum of an orphan file's block depends on its place */
+	/* the checksum of an orphan file's block depends on the block number */
 	return ino != fs->super->s_orphan_file_inum &&
 	       !ext2fs_read_inode(fs, ino, &inode) && inode.i_links_count &&
 	       inode.i_flags & EXT4_EXTENTS_FL && root->eh_entries;

@@ -140,8 +140,8 @@ static const char *run_e4check(const struct world *w)
 /*
  * Mounts the filesystem, which replays the journal; nothing must be left to
  * repair.  Waits until the loop device is detached, because another program,
- * such as udev, may have the loop device open.  If the loop device were
- * attached, e4check would find the old state of the journal on it.
+ * such as udev, may have the loop device open.  While the loop device is
+ * attached, e4check would read an old state of the journal.
  */
 static const char *run_mount(const struct world *w)
 {

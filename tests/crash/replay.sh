@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# After power cuts the running kernel replays the journal, not e2fsck.
+# After power cuts, the running kernel replays the journal instead of e2fsck,
+# and no data is lost.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
 if [ "$(id -u)" != 0 ] || [ ! -w /dev/loop-control ]; then

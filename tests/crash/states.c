@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The possible states of the devices.  Writes before the last flush of a device
- * are complete.  Of the later writes, any subset may be on disk, in any order,
- * torn at 512 bytes.
+ * Makes the possible states of the devices.  Writes before the last flush of a
+ * device are complete.  Of the later writes, any subset may be on disk, in any
+ * order, torn at 512 bytes.
  *
  * One copy of the devices is in memory, and one copy is in files for the
  * programs.  A state is patched into both copies and undone again.  The
@@ -255,8 +255,8 @@ static void restore_range(struct device *d, size_t pos, size_t end)
 }
 
 /*
- * Makes the files equal to memory.  A hole in a file corresponds to zeroes in
- * memory, because no program makes holes.
+ * Makes the files equal to memory.  Holes of the files are zeroes in memory,
+ * because no program makes holes.
  */
 static void restore_files(struct machine *m)
 {
@@ -320,8 +320,9 @@ static bool same(const struct digest *a, const struct digest *b)
 }
 
 /*
- * Checks that the committed transactions are complete, and that the others are
- * not.  The first uncommitted transaction may also be complete.
+ * Checks that the committed transactions are complete, and that later
+ * transactions are absent.  The first uncommitted transaction may be complete
+ * or absent.
  */
 static const char *judge(const struct machine *m, const struct digest *d)
 {
@@ -336,8 +337,8 @@ static const char *judge(const struct machine *m, const struct digest *d)
 
 /*
  * Checks the state that is in memory: the contents of the devices after a crash
- * before event @at of the log.  If the state was built before, only counts it
- * in @m->verdict->repeated.
+ * before event @at of the log.  If the state was checked before, only
+ * increments @m->verdict->repeated.
  */
 static void check_state(struct machine *m, size_t at, const char *how)
 {

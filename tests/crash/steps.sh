@@ -4,8 +4,8 @@
 # a separate run.
 . "${top_srcdir:?}/tests/crash/common.sh"
 if [ "$quick" ]; then
-	# in most other scenarios, the first step is the whole repack, which
-	# repack.sh tests
+	# In most other scenarios, the first step is the whole repack, which
+	# repack.sh tests.
 	for scenario in quota-1k external-quota-1k inline-4k \
 		crowded-bigalloc-4k; do
 		trial -o steps -c $scenario

@@ -137,8 +137,8 @@ static errcode_t tap_read_blk(io_channel io, unsigned long blk, int count,
 
 /*
  * Records a write of @len bytes at byte @offset, and executes the write.  If
- * this call shall fail, does not record or execute the failing part, and
- * returns an error.
+ * the call has to fail, the failing part is neither recorded nor executed, and
+ * an error is returned.
  */
 static errcode_t tap_write(io_channel io, uint64_t offset, size_t len,
 			   const void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An io_manager that stacks over another io_manager.  Records every write and
- * flush in order, and can make one write or flush fail.
+ * Defines an io_manager that stacks over another io_manager.  It records every
+ * write and flush in order, and can make one write or flush fail.
  */
 #ifndef CRASH_TAP_IO_H
 #define CRASH_TAP_IO_H
@@ -50,8 +50,8 @@ struct tap_log {
 };
 
 /*
- * Stacks over unix_io_manager, without its cache.  A channel records to the log
- * that was set last when the channel was opened.
+ * An io_manager over unix_io_manager, without a cache.  A channel records to
+ * the log that was set last when the channel was opened.
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);

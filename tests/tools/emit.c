@@ -330,7 +330,7 @@ static void emit_inode(struct lab *l, const struct node *n,
 	emit_body(l, n, inode);
 }
 
-/* Writes the inode to its place in the inode table. */
+/* Writes the inode to @slot in the inode table. */
 static void emit_slot(struct lab *l, const struct node *n, char *slot)
 {
 	size_t bytes = EXT2_INODE_SIZE(l->fs->super);

@@ -87,8 +87,8 @@ static void set_inline(struct lab *l, struct node *n)
 }
 
 /*
- * Adds the blocks of an EA inode to the block count of the inode that uses it,
- * because libext2fs omits them.
+ * Adds the blocks of an EA inode to the block count of the inode that uses the
+ * EA inode, because libext2fs omits these blocks.
  */
 static void charge_value(struct lab *l, struct node *n, size_t value_bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For LD_PRELOAD: sync_file_range() writes the data, but the second wait for a
- * descriptor returns EIO.  e4repack waits once before and once after it moves a
- * file's data.  Before the first failure, runs the shell command FAIL_RUN.
+ * descriptor returns EIO. e4repack waits once before and once after moving a
+ * file's data.  Before the first failure, the shell command FAIL_RUN is run.
  * With FAIL_ONCE, only the first failure occurs.  With FAIL_POPULATE,
  * madvise(MADV_POPULATE_READ) fails instead.
  */

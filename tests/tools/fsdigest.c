@@ -328,8 +328,8 @@ static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
 }
 
 /*
- * Whether @entry is "." or "..".  These entries are omitted, because libext2fs
- * does not report them consistently for inline directories.
+ * Whether @entry is "." or "..".  The entries "." and ".." are omitted, because
+ * libext2fs does not report them consistently for inline directories.
  */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {

@@ -56,7 +56,10 @@ char *lab_strdup(const struct lab *l, const char *s)
 	return copy;
 }
 
-/* Vigna's xorshift64*.  A state other than zero never becomes zero. */
+/*
+ * The generator is Vigna's xorshift64*.  A state other than zero never becomes
+ * zero.
+ */
 __u64 lab_random(struct lab *l, __u64 below)
 {
 	__u64 x = l->random_state;
