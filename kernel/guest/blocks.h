@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Blocks whose content identifies the write that produced them. */
+/* The content of a block identifies the write that produced the block. */
 #ifndef GUEST_BLOCKS_H
 #define GUEST_BLOCKS_H
 

@@ -159,7 +159,9 @@ static void name_path(char *path, const char *top, int dir, int slot)
 	sprintf(path + strlen(path), "/a-name-of-some-length-%d", slot);
 }
 
-/* Set *@dir and *@slot to a name of @file, if it has one. */
+/*
+ * Set *@dir and *@slot to a name of @file, and return whether @file has a name.
+ */
 static bool find_name(const struct model *m, int file, int *dir, int *slot)
 {
 	for (*dir = 0; *dir < DIRS; ++*dir)
@@ -854,8 +856,8 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 		if (op->type == WRITE && arg[3] == DSYNC && op->state == DONE) {
 			sync_sectors(c, n, arg[1], arg[1] + arg[2]);
 			/*
-			 * The file cannot be shorter, unless it is truncated
-			 * later.
+			 * The file cannot be shorter, unless a later operation
+			 * truncates the file.
 			 */
 			if (c->min < arg[1] + arg[2])
 				c->min = arg[1] + arg[2];

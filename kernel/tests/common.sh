@@ -146,7 +146,7 @@ after_cut="^\$|^e2fsck |^Pass |recovering journal\$|^Clearing orphaned inode"
 after_cut="$after_cut|^Free (blocks|inodes) count wrong \(|^Fix\\? yes|Optimize\\? yes"
 after_cut="$after_cut|FILE SYSTEM WAS MODIFIED|: clean, |files .*blocks\$"
 
-# repair: let e2fsck replay the journal of $disk and repair it.
+# repair: let e2fsck replay the journal of $disk and repair the filesystem.
 repair() {
 	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
 		head -n 20 "$work/fsck" >&2
@@ -154,8 +154,8 @@ repair() {
 	}
 }
 
-# recover: let e2fsck replay the journal of $disk; fail if it finds errors other than
-# orphans and the free counts of the superblock.
+# recover: let e2fsck replay the journal of $disk, and fail if e2fsck finds
+# errors other than orphans and the free counts of the superblock.
 recover() {
 	repair
 	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck has found the errors above"

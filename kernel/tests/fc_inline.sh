@@ -3,8 +3,8 @@
 # lanes: um x86_64
 # series: fixes
 # Fast commits and inline data: fsync() of a file returns while another file
-# with inline data has unwritten data after a hole. If the data of the other
-# file is synced later, it survives a power cut.
+# with inline data has unwritten data after a hole. If the other file is synced
+# later, its data survives a power cut.
 . "$(dirname "$0")/common.sh"
 
 # returned: print "yes" if the first fsync() returned within 10 seconds

@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits: a new file has only its own blocks if it reuses the inode number of
-# a file that was removed while it was open, or of a file that an older filesystem
-# left in the inode table.
+# Fast commits: a new file has only its own blocks, even if the inode number of
+# the new file belonged to a file that was removed while open, or to a file that
+# an older filesystem left in the inode table.
 . "$(dirname "$0")/common.sh"
 
 # contents: print the last bytes of "new", and the number of bytes of the

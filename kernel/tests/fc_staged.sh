@@ -28,10 +28,10 @@ bytes() {
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }
 
-# again: because of an unlinked file, a fast commit becomes a full commit, during
-# which a directory is created. Replay and check the next fast commit, which must not
-# create the directory again: with the stock kernel, e2fsck then reports a wrong link
-# count of its parent.
+# again: cause a full commit by an unlinked file, create a directory during the full
+# commit, and replay the next fast commit. Print "replayed" unless the replay creates
+# the directory again. The stock kernel creates the directory again, and e2fsck reports a
+# wrong link count of the directory's parent.
 again() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

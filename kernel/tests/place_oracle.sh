@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# The library's placement of inodes, compared with the patched kernel: the
-# result of random mkdir, create, unlink and rmdir on a small filesystem with
-# many groups is repeated on a copy, and the library is asked for the number of
-# each inode. The filesystem is remounted between growing and pruning, because
-# the library is not informed about freed inodes. The filesystem has no dir_index,
-# because libext2fs adds no entries to an index. There are so few windows of 256
-# inodes that directories find windows in other groups. One of three scripts has
-# two flex groups, one of them filled by the journal, and few inodes, so that
-# sometimes no group is good enough for a directory; another has no flex groups.
+# The library's placement of inodes is compared with the patched kernel. Random
+# mkdir, create, unlink and rmdir change a small filesystem with many groups.
+# The same operations are applied to a copy, and the library has to choose the
+# same number for each inode. The filesystem is remounted between growing and
+# pruning, because the library is not informed about freed inodes. The
+# filesystem has no dir_index, because libext2fs adds no entries to an index.
+# There are so few windows of 256 inodes that directories find windows in other
+# groups. One of three scripts has two flex groups, one of them filled by the
+# journal, and few inodes, so that sometimes no group is good enough for a
+# directory. Another script has no flex groups.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
 scripts=${ORACLE_SCRIPTS:-15}	# number of scripts for each window size

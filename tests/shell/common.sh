@@ -291,7 +291,7 @@ mustfail() {
 		show_run
 		fail "exit $status, not $want: $*"
 	fi
-	# e4repack prints the cost of its plan before it begins
+	# e4repack has printed the cost of its plan before the error
 	! grep -qv ': will copy .* and zero ' "$out" ||
 		fail "wrote to stdout while failing: $*"
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # If e2fsck -fn finds a filesystem unclean, e4check has an error and no tool
-# writes to the filesystem; if e2fsck finds it clean, e4check has no error.
+# writes to the filesystem.  If e2fsck finds the filesystem clean, e4check has
+# no error.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs
 img=$work/img
@@ -105,8 +106,9 @@ for field in free_blocks_count free_inodes_count used_dirs_count; do
 		*) echo directories ;; esac)" "$field"
 done
 
-# Without group checksums, the count and the flag do not apply: e2fsck accepts
-# them as long as no inode in use is there.
+# Without group checksums, the count of unused inodes and the flag do not apply.
+# e2fsck accepts both fields as long as no inode in use is among the unused
+# inodes.
 rm -f "$img"
 check mke2fs -q -F -b 4096 -t ext4 -O ^metadata_csum,^uninit_bg -N 128 "$img" 6M
 {
@@ -129,7 +131,8 @@ change 'set_bg 0 flags 1'
 run "$e4repack" -q --no-undo --only=inodes "$img"
 [ "$status" != 0 ] || clean 'moved inodes in a group with a flag'
 
-# The superblock's free counts may have any value; a writer corrects them.
+# The superblock's free counts may have any value, because a writer corrects the
+# free counts.
 cp "$work/files" "$img"
 change 'ssv free_blocks_count 1' 'ssv free_inodes_count 0'
 clean 'the superblock counts nothing free'

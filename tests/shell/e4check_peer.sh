@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Cases outside the corpus of corruptions: if e2fsck -fn finds the filesystem
-# clean, e4check reports no error; if e2fsck finds it unclean, e4check reports
-# an error.
+# Cases outside the corpus of corruptions are checked.  If e2fsck -fn finds the
+# filesystem clean, e4check reports no error.  If e2fsck finds the filesystem
+# unclean, e4check reports an error.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs tune2fs
 img=$work/img
@@ -70,8 +70,8 @@ grep -q 'Fast link dest: "target"' "$out" || fail "the copy of the link differs"
 change 'sif link blocks 4'
 unclean inode-blocks "i_blocks that counts more than the value"
 
-# Lustre's EA inodes refer to the inode that uses them by mtime and generation; its
-# i_blocks does not count them
+# Lustre's EA inodes refer to their user by mtime and generation.  The i_blocks
+# of the user does not count such EA inodes.
 for size in 256 128; do
 	made -I "$size" -O ea_inode
 	change "write $work/text f"

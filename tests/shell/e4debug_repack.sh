@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One session of the shell plans a repack, carries it out, and undoes it.
+# One session of the shell plans a repack, carries out the plan, and undoes the
+# repack.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
 require_program /usr/bin/python3 e2undo

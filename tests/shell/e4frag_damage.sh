@@ -107,8 +107,8 @@ for features in metadata_csum metadata_csum_seed; do
 		'd["free_space"]["blocks"]')" 0
 done
 
-# Directories that contain each other, but are not connected to the root: their
-# entries have no path, and all other files have one.
+# Directories contain each other, but are not connected to the root.  The
+# entries of these directories have no path, and all other files have a path.
 mkdir -p "$work/src/A/d/e"
 touch "$work/src/A/f" "$work/src/A/d/g" "$work/src/A/d/e/h" "$work/src/z"
 rm -f "$img"

@@ -47,8 +47,8 @@ grep -qF 'device="'"$work"'/a\"b\\x5cc\\x0ad\\xffe",mountpoint=""' "$out" ||
 	fail "the name is not escaped"
 grep -qF 'label="\"\\x5cn{}"} 1' "$out" || fail "the label is not escaped"
 
-# a new file has the mode that umask allows and is durable before it gets its name;
-# no temporary file is left
+# A new file has the mode that umask allows, and is durable before it gets its
+# name.  No temporary file is left.
 file=$work/dir/e4layout.prom
 mkdir "$work/dir"
 (umask 027 && exec strace -f -o "$work/trace" -e trace=fsync,rename \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# If a tool skips or refuses encrypted files, encryption is the reason that it
-# reports, not a consequence of encryption.  The names of these files on disk
-# are cipher text.
+# If a tool skips or refuses encrypted files, the tool reports encryption as the
+# reason, not a consequence of encryption.  The names of these files on disk are
+# cipher text.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs python3

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every tool that writes refuses an image that is mounted through a loop device,
-# or attached to one, even if any allocation fails, and for any small number of
-# descriptors.
+# Every tool that writes refuses an image that is mounted through a loop device
+# or attached to a loop device, even if any allocation fails, and for any small
+# number of descriptors.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 require_loop

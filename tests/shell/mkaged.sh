@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mkaged carries out a recipe, with the same bytes each time, without errors in
 # e2fsck, and reports the line of an error in a recipe. The test writes and
-# removes about ninety images, in memory if there is enough of it.
+# removes about ninety images, in memory if /dev/shm has enough space.
 room_kib=$(df -kP /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 [ "${room_kib:-0}" -lt 1000000 ] || : "${TMPDIR:=/dev/shm}"
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

@@ -3,7 +3,8 @@
 # Common part of the tests of mke4fs; sourced after common.sh.
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 
-# Without libarchive mke4fs refuses an archive before it writes anything.
+# require_archives: skips the test if mke4fs is built without libarchive.  Before
+# that, checks that mke4fs refuses an archive before it makes an image.
 require_archives() {
 	! built_with ARCHIVE || return 0
 	printf x >"$work/archive"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A source with errors is refused. With --skip-damaged, it is copied without its
-# damaged files, and the omitted files are named.
+# A source with errors is refused. With --skip-damaged, the source is copied
+# without its damaged files, and the omitted files are named.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 

@@ -91,8 +91,8 @@ if is_root && nobody_reaches "$mke4fs"; then
 	says 'many: Permission denied'
 	chmod 755 "$work/src/many"
 fi
-# Files in sysfs have a size of one page, but less data: they seem to shrink while
-# they are read.
+# Files in sysfs have a size of one page, but less data.  The files seem to
+# shrink while mke4fs reads them.
 if [ -d /sys/fs/ext4/features ]; then
 	refuse ': the file became shorter while it was read' \
 		-d /sys/fs/ext4/features "$work/img" 16M

@@ -24,7 +24,8 @@ setfattr -n user.large -v "$(cat "$work/value")" "$work/ea/small" \
 setfattr -n user.large2 -v "$(head -c 9000 "$work/value")" "$work/ea/dir"
 
 n=0
-# try SOURCE OPTIONS...: makes an image of SOURCE, and compares both
+# try SOURCE OPTIONS...: makes an image of SOURCE, and compares the image with
+# SOURCE
 try() {
 	source=$1
 	shift

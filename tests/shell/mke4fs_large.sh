@@ -106,8 +106,8 @@ million() {
 	clean "$work/img"
 	run debugfs -R 'htree_dump /' "$work/img"
 	grep -q 'Indirect levels: 1' "$out" || fail "no index"
-	# The root is the index, with one level below it, and full leaves: at
-	# most 24 bytes per entry.
+	# The root of the index has one level below it, and full leaves: the
+	# index needs at most 24 bytes per entry.
 	leaves=$(debugfs -R 'stat /' "$work/img" 2>/dev/null |
 		sed -n '/^User:/s/.*Size: \([0-9]*\).*/\1/p')
 	[ $((leaves / 4096)) -le 6100 ] || fail "$leaves bytes for a million entries"

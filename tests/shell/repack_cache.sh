@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The extents of the planned files are read again: --mem does not change the
-# result, and a file that has changed in the meantime ends the run.
+# e4repack reads the extents of the planned files again. --mem does not change
+# the result, and a file that has changed in the meantime ends the run.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

@@ -70,8 +70,9 @@ report_line() {
 	got_line=$(grep "^$1 " "$work/.figures") && echo "${got_line#* }"
 }
 
-# report KEY: prints a figure of the last repack, such as planned.files;
-# cost.KEY is the planned cost after a dry run, otherwise the actual cost.
+# report KEY: prints a figure of the last repack, such as planned.files.
+# cost.KEY is the planned cost after a dry run, and the actual cost after a
+# repack.
 report() {
 	report_line "$1" || { echo "the report has no $1" >&2; return 1; }
 }

@@ -16,7 +16,7 @@ cost_of() {
 }
 
 # planned_and_done DIGEST-OPTION OPTION...: makes a plan and a repack, and
-# compares both.
+# compares the plan with the repack.
 planned_and_done() {
 	flag=$1
 	shift

@@ -22,7 +22,7 @@ same_content() {
 }
 
 # emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: fails unless the last repack has
-# copied what it has planned.
+# copied the planned amount.
 emptied() {
 	same_content
 	same "$what: free extents" "$(free_space "$img" extents)" \

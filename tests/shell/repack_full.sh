@@ -36,8 +36,9 @@ in_copy() {
 	rm "$work/copy"
 }
 
-# The image has small files with free extents of 16 KiB between them, files in
-# such free extents, and a large file that leaves one free region.
+# The image has small files with free extents of 16 KiB between them, fragmented
+# files in further free extents of this kind, and a large file that leaves one
+# free region.
 aged "$img" <<'END'
 size 1G
 mke2fs -N 16384 -m 0

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --only=directories: directories that have lost most of their entries
-# are rebuilt in the number of blocks that -n reports. Every entry exists and
-# the kernel finds it. A second run finds no work. FEATURES='RECIPE...' selects
-# recipes, FEATURES=all takes all of tests/recipes/features.
+# e4repack --only=directories rebuilds directories that have lost most of their
+# entries, in the number of blocks that -n reports. Every entry exists, and the
+# kernel finds every entry. A second run finds no work. FEATURES='RECIPE...'
+# selects recipes, FEATURES=all takes all of tests/recipes/features.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
@@ -54,7 +54,8 @@ advised() {
 }
 
 # compacted OPTION...: makes a plan and a repack of the directories, and
-# compares both.  Sets $gained to the number of saved blocks.
+# compares the plan with the repack.  Sets $gained to the number of saved
+# blocks.
 compacted() {
 	digest -e "$img" >"$work/before"
 	before=$(written "$img")

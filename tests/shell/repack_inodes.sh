@@ -99,8 +99,8 @@ never_worse() {
 	same "$what: directories" "$(wc -l <"$2")" "$(wc -l <"$1")"
 }
 
-# regrouped OPTION...: makes a plan and a repack of the inodes, and compares
-# both.
+# regrouped OPTION...: makes a plan and a repack of the inodes, and compares the
+# plan with the repack.
 regrouped() {
 	by_name "$img" >"$work/before"
 	needs "$img" >"$work/needed"
@@ -402,7 +402,7 @@ check "$e4repack" -n --only=inodes "$img"
 grep -q '^Inode-table blocks  *[0-9]*  *[0-9]*$' "$out" ||
 	fail "$what: $(cat "$out")"
 
-# ---- if a run has time to plan only one directory, it regroups this directory
+# ---- a run that has time to plan only one directory regroups this directory
 what='no time'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
 repack -n --only=inodes "$img"

@@ -51,8 +51,9 @@ for signal in INT TERM; do
 	[ "$signal" = INT ] || break
 	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") ||
 		fail "other contents"
-	# A signal must not reach the shell's child before it runs e4repack: the
-	# lines of the first run must be gone before the wait for a line.
+	# A signal must not reach the shell's child before the child runs
+	# e4repack, so the lines of the first run are removed before the wait
+	# for a line.
 	: >"$err"
 	"$e4repack" --progress=always --rate=500K "$work/mnt" >"$out" \
 		2>"$err" &
@@ -129,7 +130,8 @@ same "files that are done or left alone" "$(json "$out" 'd["stopped"] and
 	d["done"]["files"] + sum(l["count"] for l in d["skipped"])')" 20
 
 # A second signal ends the run. Nothing has to be repaired, and e2fsck refuses a
-# mounted filesystem. The run can end before the second signal: try again.
+# mounted filesystem. The run can end before the second signal, so there are 10
+# tries.
 for try in $(seq 10); do
 	: >"$err"
 	env --default-signal=INT,TERM "$e4repack" --progress=always \

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Random filesystems: for any options of e4repack, every name leads to the same
-# content, no file has more fragments than before, and the changes equal the plan
-# of -n for each word of --only. --all does not increase the number of free extents,
-# and does not shorten the largest one. SEEDS='N...' selects other seeds.
+# On random filesystems and for any options of e4repack, every name leads to the
+# same content, no file has more fragments than before, and the changes equal
+# the plan of -n for each word of --only. --all does not increase the number of
+# free extents, and does not shorten the largest free extent. SEEDS='N...'
+# selects other seeds.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

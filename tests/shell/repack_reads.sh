@@ -43,8 +43,8 @@ again=$(uniq -d "$work/blocks" | wc -l)
 [ "$again" -le "$batches" ] || fail "$again blocks are read twice in a row"
 sound "$img"
 
-# The first blocks show whether a file is a swap file; they are read for many
-# files together, in disk order.
+# The first blocks of a file show whether the file is a swap file. e4repack
+# reads the first blocks of many files together, in disk order.
 aged "$img" <<'END'
 size 512M
 mke2fs -N 8192 -m 0 -O ^has_journal

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --shrink on a filesystem of every feature set: the size is the one that
-# a dry run prints, every name leads to the same content, e2fsck and e4check find no
-# error, and resize2fs can grow the filesystem again.
-# FEATURES='RECIPE...' selects recipes.
+# e4repack --shrink on a filesystem of every feature set reaches the size that a
+# dry run prints, every name leads to the same content, e2fsck and e4check find
+# no error, and resize2fs can grow the filesystem again.  FEATURES='RECIPE...'
+# selects recipes.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
@@ -46,8 +46,8 @@ shrunk() {
 	kept
 }
 
-# grown BLOCKS: grows $img to BLOCKS again.  resize2fs 1.47.0 damages filesystems
-# with bigalloc or sparse_super2, even those that mke2fs has made.
+# grown BLOCKS: grows $img to BLOCKS again. resize2fs 1.47.0 damages filesystems
+# with bigalloc or sparse_super2, even filesystems that mke2fs has made.
 grown() {
 	case $what in
 	bigalloc* | sparse-super2 | external-journal) return 0 ;;

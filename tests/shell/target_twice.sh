@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# If two devices have the same label or UUID, as after dd, every tool refuses the
-# label or UUID as target and names both devices. A journal whose UUID two devices
-# have is refused as well.
+# If two devices have the same label or UUID, as after dd, every tool refuses
+# the label or UUID as target and names both devices. If two devices have the
+# UUID of a journal, the journal is refused as well.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs blkid dumpe2fs

@@ -119,7 +119,7 @@ fi
 
 [ "$(id -u)" = 0 ] || skip "not root: a full disk"
 mkdir "$work/small"
-# ---- too few descriptors to open an undo file: nothing is changed
+# ---- with too few descriptors to open an undo file, nothing is changed
 fresh
 for n in 4 5 6 7; do
 	run sh -c 'ulimit -n "$0" && exec "$@"' "$n" "$e4repack" -q \
