@@ -83,6 +83,11 @@ START_TEST(refuses_to_repack)
 	struct e4l_repack_result repacked;
 
 	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
+	/* a flag without the flag that it requires, and no part to improve */
+	what.flags = E4L_REPACK_DEFAULT | E4L_REPACK_CHANGING;
+	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
+	what.flags = E4L_REPACK_DRY_RUN;
+	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
 	what.flags = E4L_REPACK_DEFAULT | E4L_REPACK_DRY_RUN;
 	ck_assert_int_eq(e4l_repack(e, &what, &limits, &callbacks, &repacked),
 			 0);

@@ -37,6 +37,17 @@ static bool is_bad_shrink(const struct e4l_repack_what *what)
 	       (what->shrink_blocks && what->shrink_free_blocks);
 }
 
+/* Whether @what has no work, or a flag that requires another flag. */
+static bool is_bad_work(const struct e4l_repack_what *what)
+{
+	const unsigned int parts = E4L_REPACK_DEFAULT | E4L_REPACK_INODES |
+				   E4L_REPACK_SHRINK;
+
+	return !(what->flags & parts) ||
+	       (what->flags & E4L_REPACK_CHANGING &&
+		!(what->flags & E4L_REPACK_DRY_RUN));
+}
+
 errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			const struct e4l_repack_limits *limits,
 			const struct e4l_repack_callbacks *callbacks,
@@ -57,7 +68,8 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 	 */
 	if (what->only)
 		run->what.flags &= ~E4L_REPACK_FREE;
-	if (what->flags & ~KNOWN_FLAGS || is_bad_shrink(what) || E4L_HAS_UNKNOWN(what) ||
+	if (what->flags & ~KNOWN_FLAGS || is_bad_work(what) ||
+	    is_bad_shrink(what) || E4L_HAS_UNKNOWN(what) ||
 	    E4L_HAS_UNKNOWN(&run->limits) || E4L_HAS_UNKNOWN(&run->cb))
 		return e4l_fail(e, E4L_ET_OPTION, "planning the repack", 0, 0);
 	return find_zero_extent(e, &run->limits.zero_extent_blocks);
