@@ -26,7 +26,8 @@ struct e4l_populate_options {
 	 * 16 to 4096, or E4L_WINDOW_EXACT
 	 */
 	uint32_t window;
-	unsigned int threads;	/* 1 to 24; each needs 2 MiB of memory */
+	/* 1 or more; at most 24 are used, each with 2 MiB of memory */
+	unsigned int threads;
 	int64_t now;		/* time of new inodes, seconds since 1970 */
 	bool clamp_times;	/* replace times later than @now by @now */
 	uint64_t reserved[8];
@@ -68,6 +69,8 @@ struct e4l_populate_stats {
 /*
  * Plans where the files of @t go in @e's filesystem.  mke2fs must have just
  * created the filesystem, which must be open for writing, with loaded bitmaps.
+ * A new filesystem is not checked.  If the filesystem may be damaged, call
+ * e4l_check() first.
  * Nothing is written, but bitmaps and counts in memory change.  After an error,
  * or if e4l_populate_write() is not called, the caller must close the
  * filesystem without flushing (ext2fs_free()).  @e and @t are borrowed until
@@ -80,7 +83,8 @@ struct e4l_populate_stats {
  * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
  * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_XATTR_TOO_MANY,
  * E4L_ET_SYMLINK_BLOCK: a file does not fit, see e4l_tree_where();
- * E4L_ET_OPTION; ENOMEM.
+ * E4L_ET_BAD_ARGUMENT: threads or window is out of range; E4L_ET_OPTION;
+ * ENOMEM.
  */
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 			    const struct e4l_populate_options *options,

@@ -128,6 +128,11 @@ START_TEST(refuses_to_populate)
 	ck_assert_int_eq(e4l_populate_plan(e, t, &options, &p), 0);
 	REFUSED(e4l_populate_write(p, &target));
 	e4l_populate_free(p);
+	options.window = UINT32_MAX - 1;
+	ck_assert_int_eq(e4l_populate_plan(e, t, &options, &p),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_ptr_null(p);
+	options.window = 0;
 	NEWER(options);
 	REFUSED(e4l_populate_plan(e, t, &options, &p));
 	ck_assert_ptr_null(p);

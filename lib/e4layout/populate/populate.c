@@ -287,6 +287,12 @@ void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 	p->stats.free_inodes = fs->super->s_free_inodes_count;
 }
 
+static bool is_window(uint32_t inodes)
+{
+	return !inodes || inodes == E4L_WINDOW_EXACT ||
+	       (inodes >= 16 && inodes <= 4096 && !(inodes & (inodes - 1)));
+}
+
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 			    const struct e4l_populate_options *options,
 			    struct e4l_populate **ret)
@@ -298,7 +304,7 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 	*ret = NULL;
 	if (E4L_HAS_UNKNOWN(options))
 		return e4l_fail(e, E4L_ET_OPTION, "planning the image", 0, 0);
-	if (!options->threads)
+	if (!options->threads || !is_window(options->window))
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "planning the image", 0,
 				0);
 	p = calloc(1, sizeof(*p));
