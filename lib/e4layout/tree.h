@@ -22,8 +22,8 @@ struct e4l_tree;
 
 /*
  * A range of a file that is not a hole.  The ranges of a file are in ascending
- * order and do not overlap.  A range may extend beyond the end of the file only
- * if from_ext4 is set.
+ * order and do not overlap.  Only unwritten ranges, and ranges of files with
+ * from_ext4, may extend beyond the end of the file.
  */
 struct e4l_stretch {
 	uint64_t offset;	/* start of the range in the file, bytes */
@@ -62,7 +62,8 @@ struct e4l_entry {
 	uint64_t pos; /* byte offset of the data, if stretches is NULL */
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* target of a symlink, @size bytes */
-	const struct e4l_stretch *stretches;	/* NULL: no holes */
+	/* of a regular file; NULL: no holes */
+	const struct e4l_stretch *stretches;
 	size_t n_stretches;
 	/*
 	 * Attributes in namespaces that ext4 does not have are skipped.  If two
@@ -97,9 +98,9 @@ void e4l_tree_free(struct e4l_tree *t);
  * already; e4l_populate_plan() refuses duplicate names.  An entry needs 104
  * bytes of memory and the name.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME
  * (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong
- * mode or stretches), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT,
- * E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION, ENOMEM.  After an error, the tree is
- * unchanged, and e4l_tree_where() returns the path.
+ * mode, flags or stretches), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
+ * E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION, ENOMEM.  After an
+ * error, the tree is unchanged, and e4l_tree_where() returns the path.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);

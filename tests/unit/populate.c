@@ -351,12 +351,17 @@ START_TEST(refuses_unknown_numbers)
 					  .size = 1 };
 	static const uint32_t wrong[] = { 0, 3, 999, UINT32_MAX };
 	struct e4l_tree *t;
-	uint32_t id;
+	uint32_t id, child;
 
 	ck_assert_int_eq(e4l_tree_new(&t), 0);
 	ck_assert_int_eq(e4l_tree_add(t, 1, "file", 4, &e, &id), 0);
 	ck_assert_uint_eq(id, 2);
 	id = wrong[_i];
+	ck_assert_int_eq(e4l_tree_add(t, id, "x", 1, &e, &child),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_find(t, id, "x", 1, &child),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_find(t, 2, "x", 1, &child), E4L_ET_NOT_DIR);
 	ck_assert_int_eq(e4l_tree_set(t, id, &e), E4L_ET_BAD_ARGUMENT);
 	ck_assert_int_eq(e4l_tree_set_content(t, id, &e), E4L_ET_BAD_ARGUMENT);
 	ck_assert_int_eq(e4l_tree_set_perms(t, id, 0), E4L_ET_BAD_ARGUMENT);
@@ -399,6 +404,68 @@ START_TEST(refuses_senseless_entries)
 }
 END_TEST
 
+/* Entries that would become damaged inodes are refused. */
+START_TEST(refuses_damaging_entries)
+{
+	static const struct e4l_stretch stretch = { .bytes = 4096 };
+	static const struct e4l_entry entries[] = {
+		{ .mode = S_IFDIR | 0755, .stretches = &stretch,
+		  .n_stretches = 1 },
+		{ .mode = S_IFIFO | 0644, .stretches = &stretch,
+		  .n_stretches = 1 },
+		{ .mode = S_IFREG | 0644, .n_stretches = 1 },
+		{ .mode = S_IFREG | 0644, .from_ext4 = true,
+		  .flags = EXT4_INLINE_DATA_FL },
+		{ .mode = S_IFDIR | 0755, .from_ext4 = true,
+		  .flags = EXT2_INDEX_FL },
+		{ .mode = S_IFIFO | 0644, .from_ext4 = true,
+		  .flags = EXT4_EXTENTS_FL },
+	};
+	const struct e4l_entry link = {
+		.mode = S_IFLNK | 0777, .size = 3, .target = "a\0b",
+	};
+	struct e4l_tree *t;
+	uint32_t id;
+
+	ck_assert_int_eq(e4l_tree_new(&t), 0);
+	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &entries[_i], &id),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &link, &id),
+			 E4L_ET_BAD_SYMLINK);
+	ck_assert_uint_eq(e4l_tree_entries(t), 1);
+	e4l_tree_free(t);
+}
+END_TEST
+
+/* After a refused e4l_tree_set(), the entry and its links are unchanged. */
+START_TEST(keeps_the_entry_after_a_refusal)
+{
+	const struct e4l_entry file = { .mode = S_IFREG | 0644, .uid = 1 };
+	struct e4l_tree_xattr acl = {
+		"system.posix_acl_access", "\2\0\0\0abc", 7,
+	};
+	struct e4l_entry e = {
+		.mode = S_IFREG | 0600, .uid = 2, .xattrs = &acl, .n_xattrs = 1,
+	};
+	struct e4l_tree *t;
+	uint32_t id, i;
+
+	ck_assert_int_eq(e4l_tree_new(&t), 0);
+	ck_assert_int_eq(e4l_tree_add(t, 1, "a", 1, &file, &id), 0);
+	ck_assert_int_eq(e4l_tree_link(t, 1, "b", 1, id), 0);
+	ck_assert_int_eq(e4l_tree_set(t, id, &e), E4L_ET_BAD_ACL);
+	ck_assert_str_eq(e4l_tree_where(t), "a");
+	/* a change of one name still changes all names */
+	ck_assert_int_eq(e4l_tree_set_perms(t, id, 0640), 0);
+	for (i = id; i <= id + 1; i++) {
+		ck_assert_int_eq(e4l_tree_get(t, i, &e), 0);
+		ck_assert_uint_eq(e.mode, S_IFREG | 0640);
+		ck_assert_uint_eq(e.uid, 1);
+	}
+	e4l_tree_free(t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("populate");
@@ -410,6 +477,8 @@ int main(void)
 	tcase_add_test(tc, refuses_bad_entries);
 	tcase_add_loop_test(tc, refuses_unknown_numbers, 0, 4);
 	tcase_add_loop_test(tc, refuses_senseless_entries, 0, 4);
+	tcase_add_loop_test(tc, refuses_damaging_entries, 0, 6);
+	tcase_add_test(tc, keeps_the_entry_after_a_refusal);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

@@ -154,6 +154,26 @@ static bool are_in_file(const struct e4l_entry *e)
 	return true;
 }
 
+/* Only regular files can have stretches. */
+static bool has_good_map(const struct e4l_entry *e)
+{
+	if (!e->stretches)
+		return !e->n_stretches;
+	return S_ISREG(e->mode) && are_in_file(e);
+}
+
+/* Other flags describe how the filesystem stores the file. */
+static bool has_user_flags(const struct e4l_entry *e)
+{
+	return !e->from_ext4 || !(e->flags & ~KEPT_FLAGS);
+}
+
+/* e2fsck removes symbolic links that have a NUL in the target. */
+static bool is_target(const char *target, uint64_t len)
+{
+	return len && len < PATH_MAX && !memchr(target, 0, len);
+}
+
 /* Sets all members of @n except its name and its parent. */
 static errcode_t describe(struct e4l_tree *t, struct node *n,
 			  const struct e4l_entry *e)
@@ -163,11 +183,11 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 
 	if (E4L_HAS_UNKNOWN(e))
 		return E4L_ET_OPTION;
-	if (!is_mode(e->mode) || !are_in_file(e) ||
+	if (!is_mode(e->mode) || !has_good_map(e) || !has_user_flags(e) ||
 	    (e->path && !tree_source(t)->by_path))
 		return E4L_ET_BAD_ARGUMENT;
 	if (S_ISLNK(e->mode)) {
-		err = e->size && e->size < PATH_MAX ?
+		err = is_target(e->target, e->size) ?
 		      e4l_tree_keep(t, e->target, e->size, &target) :
 		      E4L_ET_BAD_SYMLINK;
 		if (err)
@@ -204,6 +224,13 @@ static bool good_name(const char *name, size_t len)
 	       !memchr(name, '/', len) && !memchr(name, 0, len);
 }
 
+static errcode_t require_dir(const struct e4l_tree *t, uint32_t id)
+{
+	if (!e4l_tree_has(t, id))
+		return E4L_ET_BAD_ARGUMENT;
+	return S_ISDIR(t->nodes.v[id].mode) ? 0 : E4L_ET_NOT_DIR;
+}
+
 static errcode_t new_node(struct e4l_tree *t, uint32_t parent, const char *name,
 			  size_t len, struct node **ret)
 {
@@ -214,9 +241,9 @@ static errcode_t new_node(struct e4l_tree *t, uint32_t parent, const char *name,
 		return E4L_ET_NAME_TOO_LONG;
 	if (!good_name(name, len))
 		return E4L_ET_BAD_NAME;
-	if (!parent || parent >= t->nodes.n ||
-	    !S_ISDIR(t->nodes.v[parent].mode))
-		return E4L_ET_NOT_DIR;
+	err = require_dir(t, parent);
+	if (err)
+		return err;
 	if (t->nodes.n >= UINT32_MAX)
 		return E4L_ET_TREE_TOO_LARGE;
 	err = e4l_tree_keep(t, name, len, &at);
@@ -264,14 +291,21 @@ static void leave_group(struct e4l_tree *t, struct node *n)
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry)
 {
-	struct node *n = &t->nodes.v[id];
+	struct node n;
+	errcode_t err = 0;
 
 	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
-	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
-		return e4l_tree_fail(t, E4L_ET_NOT_DIR, id, NULL, 0);
-	leave_group(t, n);
-	return describe(t, n, entry);
+	n = t->nodes.v[id];
+	if (!S_ISDIR(n.mode) != !S_ISDIR(entry->mode))
+		err = E4L_ET_NOT_DIR;
+	if (!err)
+		err = describe(t, &n, entry);
+	if (err)
+		return e4l_tree_fail(t, err, id, NULL, 0);
+	leave_group(t, &n);
+	t->nodes.v[id] = n;
+	return 0;
 }
 
 errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -555,11 +589,14 @@ static errcode_t index_names(struct e4l_tree *t)
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id)
 {
+	errcode_t err = require_dir(t, parent);
 	size_t at;
 
 	*id = 0;
-	if (index_names(t))
-		return ENOMEM;
+	if (!err)
+		err = index_names(t);
+	if (err)
+		return err;
 	at = name_key(parent, name, len) & t->name_mask;
 	for (; t->name_table[at]; at = (at + 1) & t->name_mask) {
 		const struct node *n = &t->nodes.v[t->name_table[at]];
@@ -585,7 +622,7 @@ errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path, uint32_t *id)
 			err = e4l_tree_find(t, *id, path, len, id);
 		len += path[len] == '/';
 	}
-	return err;
+	return err == E4L_ET_NOT_DIR ? 0 : err;
 }
 
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,

@@ -165,7 +165,9 @@ static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
 			return E4L_ET_BAD_ACL;
 	} else {
 		memcpy(out + sizeof(rec), name, rec.name_len);
-		memcpy(out + sizeof(rec) + rec.name_len, x->value, x->size);
+		if (x->size)
+			memcpy(out + sizeof(rec) + rec.name_len, x->value,
+			       x->size);
 	}
 	memcpy(out, &rec, sizeof(rec));
 	t->xbytes.n += sizeof(rec) + rec.name_len + rec.value_len;
