@@ -119,8 +119,8 @@ static void say_too_small(const struct e4repack *r)
 		say("%s: the requested size is not possible: the smallest "
 		    "possible size is %llu bytes", name, least);
 	else
-		say("%s: the repack was successful, but its result does not fit "
-		    "into the requested size: give a larger size", name);
+		say("%s: the repack was successful, but the filesystem does "
+		    "not fit into the requested size: give a larger size", name);
 }
 
 bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err)

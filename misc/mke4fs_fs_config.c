@@ -55,7 +55,7 @@ static bool take_option(const struct lines *l, struct line *line,
 		return lines_refuse(l, word, "expected capabilities=NUMBER");
 	line->has_caps = true;
 	return take_caps(word + strlen(caps), &line->caps) ||
-	       lines_refuse(l, word, "invalid number of capabilities");
+	       lines_refuse(l, word, "invalid number after capabilities=");
 }
 
 /*

@@ -42,9 +42,9 @@ struct e4l_open_options {
 	/*
 	 * Called with the reason and the remedy before e4l_open() or
 	 * e4l_close() returns an error.  @sentence is meant to be printed after
-	 * "DEVICE: ", for example "mounted on /srv: unmount it first: umount
-	 * /srv".  The sentence has no newline and is valid during the call.
-	 * say() may be NULL.
+	 * "DEVICE: ", for example "mounted on /srv: first run umount /srv".
+	 * The sentence has no newline and is valid during the call.  say() may
+	 * be NULL.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;

@@ -44,8 +44,8 @@ cp "$work/aged" "$img"
 
 if can_mount; then
 	mount_image "$img" "$work/mnt" ro
-	refuse "$loop" "mounted on $work/mnt: unmount it first: "
-	refuse "$img" "mounted on $work/mnt: unmount it first: "
+	refuse "$loop" "mounted on $work/mnt: first run umount "
+	refuse "$img" "mounted on $work/mnt: first run umount "
 	umount "$work/mnt"
 	undefer "umount '$work/mnt'"
 	refuse "$img" "attached to $loop: "

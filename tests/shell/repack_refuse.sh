@@ -136,7 +136,7 @@ require_loop
 fresh
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop"; do
-	both "$name: mounted on $work/mnt: unmount it first: umount $work/mnt" \
+	both "$name: mounted on $work/mnt: first run umount $work/mnt" \
 		"$name"
 done
 check "$e4repack" -n "$work/mnt"

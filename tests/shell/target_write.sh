@@ -124,7 +124,7 @@ check "$probe" write "$loop"
 mkdir "$work/mnt"
 mount -t ext4 "$loop" "$work/mnt" || skip "mount does not work here"
 defer "umount '$work/mnt'"
-refuse "mounted on $work/mnt: unmount it first: umount $work/mnt"
+refuse "mounted on $work/mnt: first run umount $work/mnt"
 target=$loop
 refused "$probe"
 says "mounted on $work/mnt: "

@@ -126,12 +126,12 @@ static errcode_t refuse_mounted(const struct e4l_hold *h)
 			 by->mount_point);
 	else if (by->pid)
 		e4l_tell(&h->teller, E4L_ET_MOUNTED,
-			 "mounted on %s in another mount namespace: unmount "
-			 "it first: nsenter -m -t %d umount %s",
+			 "mounted on %s in another mount namespace: first "
+			 "run nsenter -m -t %d umount %s",
 			 by->mount_point, (int)by->pid, word);
 	else
 		e4l_tell(&h->teller, E4L_ET_MOUNTED,
-			 "mounted on %s: unmount it first: umount %s",
+			 "mounted on %s: first run umount %s",
 			 by->mount_point, word);
 	free(word);
 	return E4L_ET_MOUNTED;
