@@ -281,7 +281,7 @@ refuse 'bad: line 1: the line has no newline' -d three --manifest=bad
 printf 'f uid=1\n\134' >bad
 refuse 'bad: line 2: the line has no newline' -d three --manifest=bad
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
-bad_line '\.\.: leads above the root directory' '..'
+bad_line '\.\.: the entry leads above the root directory' '..'
 bad_line '.*x5cx: invalid file name' '\x type=file'
 printf 'f mode=0\0\n' >bad
 refuse 'bad: line 1: the line has no newline, or contains a NUL byte' \
