@@ -116,9 +116,9 @@ static bool same_members(json_t *a, json_t *b)
 }
 
 /*
- * Prints the object at position @at of @object, and the objects after it that
- * have the same members, as one table.  The table has a row for each member and
- * a column for each object.  Returns the position of the last printed object.
+ * Prints the object at position @at of @object and the following objects with
+ * the same members as one table.  The table has a row for each member and a
+ * column for each object.  Returns the position of the last printed object.
  */
 static void *print_beside(json_t *object, void *at)
 {

@@ -228,8 +228,8 @@ static errcode_t build_model(struct e4frag *frag)
 }
 
 /*
- * With --sort=excess, returns the number of worst files that have excess
- * extents; otherwise, returns the number of worst files.
+ * Returns the number of worst files to print.  With --sort=excess, counts only
+ * files that have excess extents.
  */
 static size_t count_worst(const struct e4frag *frag)
 {

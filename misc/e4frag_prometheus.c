@@ -121,8 +121,9 @@ static void put_metrics(const struct prom *p, const struct metric *m, size_t n,
 }
 
 /*
- * Appends NAME="VALUE".  The value is UTF-8; quotes, newlines and backslashes
- * in it are escaped with a backslash.  If there is no memory, returns false.
+ * Appends NAME="VALUE".  The value is UTF-8.  A backslash is put before each
+ * quote, newline and backslash of the value.  If there is no memory, returns
+ * false.
  */
 static bool put_label(FILE *out, const char *name, const char *value,
 		      size_t len)

@@ -230,9 +230,9 @@ static errcode_t repack(struct e4repack *r)
 
 /*
  * Returns a message for a signal that ends the run immediately.  If there is no
- * memory, returns NULL.  A mounted filesystem needs no remedy, because the
- * kernel keeps it consistent.  The remedies for an unmounted filesystem would
- * be refused, or would destroy a mounted filesystem.
+ * memory, returns NULL.  A mounted filesystem needs no repair, because the
+ * kernel keeps the filesystem consistent.  On a mounted filesystem, e2fsck
+ * would refuse to run, and e2undo would destroy the filesystem.
  */
 static char *end_message(const struct e4repack *r)
 {
@@ -512,8 +512,8 @@ static void set_flags(struct e4repack *r)
 }
 
 /*
- * If options cannot be combined, returns a message about the options;
- * otherwise, NULL.
+ * If the given options cannot be combined, returns a message about the
+ * options.  Otherwise, returns NULL.
  */
 static const char *contradiction(const struct e4repack *r)
 {

@@ -46,9 +46,9 @@ struct e4repack {
 	const char **paths;
 	size_t n_paths;
 	/*
-	 * If the target is a file or directory of a mounted filesystem: the
-	 * paths of the target, @paths and @exclude in that filesystem.
-	 * e4repack_resolve() sets this array.
+	 * If the target is a file or directory of a mounted filesystem, this
+	 * array has the target, @paths and @exclude as paths from the
+	 * filesystem's root.  Set by e4repack_resolve().
 	 */
 	char **inside;
 	size_t n_inside;

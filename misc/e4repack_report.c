@@ -142,8 +142,8 @@ static void print_table(const struct e4repack *r)
 /* ---------------------------------------------------------------------- cost */
 
 /*
- * Prints one line of the cost, such as "LABEL 1.2 GiB".  In a dry run, the
- * label is @planned, otherwise @done.
+ * Prints one line of the cost, such as "LABEL 1.2 GiB".  The label is @planned
+ * in a dry run, and @done in another run.
  */
 static void print_cost_line(const struct e4repack *r, const char *done,
 			    const char *planned, const char *value)
@@ -253,8 +253,8 @@ void e4repack_print(const struct e4repack *r)
 /* --------------------------------------------------------- notes on the result */
 
 /*
- * If --max-time stopped the run, returns " by --max-time", otherwise an empty
- * string.
+ * If --max-time stopped the run, returns " by --max-time".  Otherwise, returns
+ * an empty string.
  */
 static const char *by_what(const struct e4repack *r)
 {

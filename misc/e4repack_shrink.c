@@ -247,9 +247,9 @@ static bool is_loop(const struct e4repack *r)
 }
 
 /*
- * Prints how to make a volume or a device smaller.  cryptsetup requires
- * multiples of 4 KiB if LUKS uses such sectors.  sfdisk counts in sectors of the
- * disk unless a number has a unit.
+ * Prints how to make a volume or a device smaller.  If LUKS uses sectors of 4
+ * KiB, cryptsetup requires multiples of 4 KiB.  sfdisk reads a number without a
+ * unit as sectors of the disk, so the printed number has a unit.
  */
 static void print_layers(const struct e4repack *r, unsigned long long bytes)
 {

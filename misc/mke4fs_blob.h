@@ -71,9 +71,9 @@ bool blob_open(struct blob *b, const struct store *s, const char *name,
 	       bool may_lack);
 
 /*
- * Returns the next bytes, as the function read() of struct tar_input does.
- * Returns 0 at the end only if the digest and the size match; otherwise, prints
- * an error and returns -1.
+ * Returns the next bytes of the file like read() of struct tar_input.  At the
+ * end of the file, returns 0 if the digest and the size match.  If they do not
+ * match, or on failure, prints an error and returns -1.
  */
 ssize_t blob_read(void *blob, const void **buf);
 

@@ -38,13 +38,12 @@ struct image {
 /* --------------------------------------------------------- mke4fs_mke2fs.c */
 
 /*
- * Runs mke2fs on @path.  @bytes is the size of the filesystem; 0 means the size
- * that the user gave or, without one, all of @path.  @inodes is the number of
- * inodes; 0: mke2fs chooses the number.
- *
- * If mke2fs fails, sets *@failed to true and returns false; unless @silent is
- * true, prints the error.  If mke2fs cannot be run, prints the error and
- * returns false.
+ * Runs mke2fs on @path.  @bytes is the size of the filesystem.  If @bytes is 0,
+ * the filesystem has the size that the user gave or, if the user gave no size,
+ * the size of @path.  @inodes is the number of inodes; if @inodes is 0, mke2fs
+ * chooses the number.  If mke2fs fails, sets *@failed to true and returns
+ * false; unless @silent is true, prints the error.  If mke2fs cannot be run,
+ * prints the error and returns false.
  */
 bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		uint64_t inodes, bool silent, bool *failed);

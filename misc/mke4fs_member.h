@@ -44,8 +44,8 @@ void member_add(struct member *m, const void *data, size_t len);
 /*
  * Compares the member with the data that were read.  @bytes is the number of
  * bytes read, and @end is the offset in the file after the last byte read.
- * Sets *@size to the size of the file.  If everything matches, returns NULL;
- * otherwise, the text of an error.
+ * Sets *@size to the size of the file.  If the member matches the data, returns
+ * NULL.  Otherwise, returns the text of an error.
  */
 const char *member_check(const struct member *m, uint64_t bytes, uint64_t end,
 			 uint64_t *size);

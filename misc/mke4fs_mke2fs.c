@@ -264,7 +264,7 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
 	/*
-	 * mke2fs prints some errors on stdout, so that stdout must be kept, too
+	 * mke2fs prints some errors on stdout, so stdout is kept like stderr.
 	 */
 	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
 		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;

@@ -30,7 +30,8 @@ struct xattr {
 
 /* The keywords of an entry. */
 struct spec {
-	struct change change;		/* @set also has HAS_* bits */
+	/* change.set has HAS_* and CHANGE_* bits */
+	struct change change;
 	uint32_t type;			/* S_IF* */
 	uint64_t size, rdev;
 	struct e4l_time mtime;

@@ -18,7 +18,7 @@
 
 enum fate {
 	HAND_ON,	/* pass to mke2fs (default) */
-	DEVICE_ONLY,	/* pass to mke2fs when it formats the device */
+	DEVICE_ONLY,	/* pass to mke2fs only to format the device */
 	/* apply to the copied files; if no files are copied, pass to mke2fs */
 	CARRY_OUT,
 	REFUSE,

@@ -253,9 +253,9 @@ static bool is_close(uint64_t small, uint64_t large)
 }
 
 /*
- * Returns the next size to try.  @small is known to be too small, and @large to
- * be large enough (0: no such size is known).  @off is the slack() of size
- * @now.
+ * Returns the next size to try.  @small is known to be too small.  @large is
+ * known to be large enough; 0: no such size is known.  @off is the slack() of
+ * size @now.
  */
 static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 			  int64_t off)

@@ -17,9 +17,9 @@ struct spool {
 	/* extents of the current file */
 	struct e4l_stretch *stretches;
 	size_t n_stretches;
-	/* offset in the current file at which its data end */
+	/* end of the last data in the current file, as a byte offset */
 	uint64_t taken_end;
-	/* offset in the current file at which the last zeroes end */
+	/* end of the last zeroes in the current file, as a byte offset */
 	uint64_t zero_end;
 };
 
@@ -86,7 +86,8 @@ void spool_free(struct spool *s);
 
 /*
  * In mke4fs_xattr.c.  Checks the attribute @x for a file of mode @mode.  If
- * Linux accepts the attribute, returns NULL; otherwise, the text of an error.
+ * Linux accepts the attribute, returns NULL.  Otherwise, returns the text of an
+ * error.
  */
 const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
 

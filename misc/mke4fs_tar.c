@@ -51,7 +51,7 @@ struct tar {
 	int fd;				/* -1: the input is not a file */
 	/* the input is a device; the input can be endless */
 	bool is_device, is_endless;
-	/* the input, which is not unpacked by this stream */
+	/* the stored input, before any decompression */
 	struct stream bottom;
 	struct archive *a;
 	/* the unpacked data of the archive; NULL: a zip archive */
@@ -250,8 +250,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 
 /*
  * Reads the data of @entry, and sets e->size to the size of the file.  The size
- * that libarchive returns is not reliable: it can come from a field that does
- * not apply, or be unknown before the end of the data.
+ * that libarchive returns is not reliable: libarchive can take the size from a
+ * field of another type of member, or not know the size before the end of the
+ * data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
@@ -522,9 +523,9 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 /* ---------------------------------------------------- concatenated archives */
 
 /*
- * Returns the unit of zeroes before the first archive.  If the first block is a
- * tar header, its name can be empty, so that the block begins with zeroes that
- * must not be skipped.
+ * Returns the unit, in bytes, in which zeroes before the first archive are
+ * skipped.  The name in a tar header can be empty.  Such a header begins with
+ * zeroes that must not be skipped.
  */
 static size_t first_unit(struct stream *s)
 {

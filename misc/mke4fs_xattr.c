@@ -15,7 +15,7 @@ static bool is_capability(const uint8_t *v, size_t size)
 	       v[0] <= 1 && !v[1] && !v[2];
 }
 
-/* If the name is valid, returns NULL, otherwise the text of an error. */
+/* If the name is valid, returns NULL.  Otherwise, returns an error text. */
 static const char *check_name(const char *name)
 {
 	static const char *const namespaces[] = {

@@ -168,8 +168,8 @@ static bool add(struct seen *s, ino_t ino)
 
 /*
  * Opens the filesystem of mount @m, and sets *@ino to the inode number of its
- * directory in sysfs.  If this fails, or if another mount covers @m, returns
- * false.
+ * directory in sysfs.  If the filesystem cannot be opened, or if another mount
+ * covers @m, returns false.
  */
 static bool open_mounted(struct keeper *p, const struct e4l_mount *m,
 			 ino_t *ino)

@@ -179,8 +179,8 @@ static bool has_only_its_options(const struct keeper *p,
 }
 
 /*
- * Refuses a mounted filesystem that has recorded errors.  A mounted filesystem
- * cannot be checked otherwise.
+ * Refuses a mounted filesystem that has recorded errors.  A full check is not
+ * possible, because a mounted filesystem changes while it is read.
  */
 static bool mount_has_no_errors(const struct keeper *p)
 {
