@@ -97,6 +97,9 @@ static const struct args_option options[] = {
 	{ .name = "free", .kind = ARGS_SIZE, .offset = AT(free_bytes),
 	  .value = "SIZE", .max = MAX_BYTES,
 	  .help = "with --shrink: leave SIZE of free space" },
+	{ .name = "journal", .kind = ARGS_SIZE, .offset = AT(journal_bytes),
+	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
+	  .help = "with --shrink: reduce the journal to SIZE" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
 	  .help = "draw the block groups before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
@@ -205,6 +208,9 @@ static errcode_t repack(struct e4repack *r)
 		.shrink_free_blocks = r->free_bytes == NOT_GIVEN ? 0 :
 				      r->free_bytes / bs +
 				      !!(r->free_bytes % bs),
+		.shrink_journal_blocks = r->journal_bytes == NOT_GIVEN ? 0 :
+					 r->journal_bytes / bs +
+					 !!(r->journal_bytes % bs),
 	};
 	const struct e4l_repack_limits limits = {
 		.copy_blocks = budget(r, &r->max_copy),
@@ -575,6 +581,7 @@ int main(int argc, char **argv)
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
 		.shrink_bytes = NOT_GIVEN, .free_bytes = NOT_GIVEN,
+		.journal_bytes = NOT_GIVEN,
 		.max_seconds = NOT_GIVEN, .rate = NOT_GIVEN, .mem = DEFAULT_MEM,
 	};
 	int first, status;

@@ -39,6 +39,8 @@ struct e4repack {
 	uint64_t shrink_bytes;
 	/* free space of the smallest size; or NOT_GIVEN */
 	uint64_t free_bytes;
+	/* new size of the journal; or NOT_GIVEN */
+	uint64_t journal_bytes;
 	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
 	struct args_texts exclude;

@@ -39,6 +39,8 @@ const char *e4repack_shrink_contradiction(const struct e4repack *r)
 {
 	if (r->free_bytes != NOT_GIVEN && !e4repack_shrinks(r))
 		return "--free requires --shrink";
+	if (r->journal_bytes != NOT_GIVEN && !e4repack_shrinks(r))
+		return "--journal requires --shrink";
 	if (!e4repack_shrinks(r))
 		return NULL;
 	if (r->free_bytes != NOT_GIVEN && r->shrink_bytes)
@@ -55,9 +57,17 @@ const char *e4repack_shrink_contradiction(const struct e4repack *r)
 
 bool e4repack_shrink_refuses(const struct e4repack *r, const char *name)
 {
-	if (!e4repack_shrinks(r) || (!r->online && !r->target.mount_point))
+	if (!e4repack_shrinks(r))
 		return false;
-	say("%s: mounted: --shrink requires an unmounted filesystem", name);
+	if (r->online || r->target.mount_point)
+		say("%s: mounted: --shrink requires an unmounted filesystem",
+		    name);
+	else if (r->journal_bytes != NOT_GIVEN &&
+		 !r->target.fs->super->s_journal_inum)
+		say("%s: --journal requires a journal inside the filesystem",
+		    name);
+	else
+		return false;
 	return true;
 }
 

@@ -103,7 +103,12 @@ struct e4l_repack_what {
 	 * shrink_free_blocks free blocks.
 	 */
 	uint64_t shrink_blocks, shrink_free_blocks;
-	uint64_t reserved[6];
+	/*
+	 * With E4L_REPACK_SHRINK: if an internal journal is longer, reduce it to
+	 * so many blocks, rounded up to a cluster; 0: keep its length.
+	 */
+	uint64_t shrink_journal_blocks;
+	uint64_t reserved[5];
 };
 
 /*
@@ -404,7 +409,8 @@ struct e4l_repack_callbacks {
  * stop() ended the run, @result->shrink has the old size.  Errors of
  * E4L_REPACK_SHRINK: E4L_ET_SHRINK_SIZE: the filesystem cannot be made as small
  * as shrink_blocks, and @result->shrink has the smallest size;
- * E4L_ET_SHRINK_PINNED, E4L_ET_SHRINK_NUMBER: the detail has the inode.
+ * E4L_ET_SHRINK_PINNED, E4L_ET_SHRINK_NUMBER: the detail has the inode;
+ * E4L_ET_JOURNAL_SHORT: shrink_journal_blocks is too small.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:

@@ -148,6 +148,8 @@ const struct scenario scenarios[] = {
 	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
 	{ "tail-1k", 1024, 24, "-g 256 -G 16 -J size=1,location=1500",
 	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL, SCENARIO_TAIL },
+	{ "tail-journal-1k", 1024, 24, "-g 256 -G 16 -J size=3,location=1500",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL, SCENARIO_TAIL },
 	{ "tail-backup-1k", 1024, 24,
 	  "-O sparse_super2,^resize_inode,^metadata_csum -g 256 "
 	  "-J size=1,location=1500",

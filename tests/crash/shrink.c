@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * op_shrink() moves the end of the filesystem to the last used block and inode,
- * and moves no file.  op_shrink_files() makes the filesystem as small as
- * possible.
+ * and moves no file.  op_shrink_files() makes the journal shorter and the
+ * filesystem as small as possible.
  */
 #include "config.h"
+#include "e4layout/format/jbd2.h"
 #include "e4layout/shrink/end.h"
 #include "e4layout/shrink/own.h"
 #include "crash.h"
 
 #define STEP 16 /* step of the search for the smallest size, in blocks */
+
+#define JOURNAL_BLOCKS (JBD2_MIN_BLOCKS + JBD2_DEFAULT_FC_BLOCKS)
 
 /*
  * Sets *@end to the end of the last used block that is not metadata of a group.
@@ -105,6 +108,7 @@ errcode_t op_shrink_files(struct op_env *env)
 {
 	const struct e4l_repack_what what = {
 		.flags = E4L_REPACK_SHRINK, .journal = env->external,
+		.shrink_journal_blocks = JOURNAL_BLOCKS,
 	};
 	const struct e4l_repack_callbacks callbacks = {
 		.progress = progress, .priv = env,

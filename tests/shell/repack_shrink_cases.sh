@@ -8,7 +8,7 @@ require_program resize2fs tune2fs
 no_leak_check
 
 by_name() {
-	digest -mnz "$1" | grep -v '^7 ' | sort
+	digest -mnz "$1" | grep -v '^[78] ' | sort
 }
 
 kept() {
@@ -20,6 +20,7 @@ kept() {
 # make: makes a filesystem with a file at its end.
 make() {
 	aged "$img" <<-'END'
+	mke2fs -J size=8
 	size 64M
 	file /immutable extents 0+3w@15000 flags immutable
 	file /swap extents 0+80w@15010
@@ -160,6 +161,52 @@ mustfail 1 "$e4repack" --shrink=20M "$img"
 says 'the journal cannot be moved below the new end'
 repack --shrink "$img"
 says 'the size is limited by the journal \(inode 8\), which cannot be moved'
+kept
+
+# journal FILE: prints the blocks of the journal.
+journal() {
+	dumpe2fs -h "$1" 2>/dev/null |
+		sed -n 's/^Total journal blocks: *//p'
+}
+
+what='--journal'
+mustfail 2 "$e4repack" --journal=4M "$img"
+says '^e4repack: --journal requires --shrink$'
+make
+repack -n --move=immutable,swap --shrink --journal=4M "$img"
+least=$(report shrink.new_blocks)
+repack --move=immutable,swap --shrink "$img"
+same "$what: saved" $(($(report shrink.new_blocks) - least)) \
+	$(($(journal "$img") - 1024))
+kept
+make
+mustfail 1 "$e4repack" --move=immutable,swap --shrink --journal=1M "$img"
+says 'cutting the journal \(inode 8\): the journal must have at least 1,024 blocks'
+kept
+repack --move=immutable,swap --shrink --journal=4M "$img"
+reported "shrink.new_blocks $least"
+same "$what: blocks" "$(journal "$img")" 1024
+kept
+check resize2fs "$img" 64M
+repack --shrink=48M --journal=64M "$img"
+same "$what: a longer journal" "$(journal "$img")" 1024
+kept
+check tune2fs -O ^has_journal "$img"
+mustfail 1 "$e4repack" --no-undo --shrink --journal=4M "$img"
+says '--journal requires a journal inside the filesystem$'
+
+what='a journal of many extents'
+aged "$img" <<-'END'
+	mke2fs -b 1024 -O ^has_journal
+	size 16M
+	scatter /apart frags 100 blocks 60 gap 60
+END
+check tune2fs -J size=3 "$img"
+check debugfs -R 'stat <8>' "$img"
+grep -q '(ETB0)' "$out" || fail "$what: no tree block"
+by_name "$img" >"$work/before"
+repack --shrink --journal=2M --only=trees "$img"
+same "$what: blocks" "$(journal "$img")" 2048
 kept
 
 what='bad blocks'

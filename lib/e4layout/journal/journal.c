@@ -135,6 +135,15 @@ errcode_t e4l_journal_check(struct e4l_journal *j)
 	return j->failed;
 }
 
+errcode_t e4l_journal_cut(struct e4l_journal *j, uint32_t blocks)
+{
+	errcode_t err = e4l_journal_check(j);
+
+	if (!err)
+		err = e4l_log_cut(j, blocks);
+	return err ? err : io_channel_flush(j->e->fs->io);
+}
+
 static errcode_t check_all(struct e4l_journal *j)
 {
 	if (!j->failed)

@@ -83,6 +83,15 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
 /*
+ * Cuts the log of an internal journal to its first @blocks blocks, and flushes
+ * the device.  The journal inode keeps all blocks.  Must be called before the
+ * first transaction of the session.  Errors: E4L_ET_BAD_ARGUMENT: the log is not
+ * longer than @blocks; E4L_ET_JOURNAL_SHORT; errors of e4l_journal_check(), of
+ * writing, and ENOMEM.
+ */
+errcode_t e4l_journal_cut(struct e4l_journal *j, uint32_t blocks);
+
+/*
  * Makes e4l_journal_close() discard blocks that later transactions have
  * allocated or freed.  Blocks are discarded only if they are free when all
  * changes are durable.  A device unmaps discarded blocks, and an image file

@@ -116,6 +116,7 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n);
 errcode_t e4l_log_forget_fast(struct e4l_journal *j);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
+errcode_t e4l_log_cut(struct e4l_journal *j, uint32_t blocks);
 
 /*
  * e4l_discard_note() records blocks that a transaction allocates or frees.  At

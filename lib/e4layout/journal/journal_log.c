@@ -381,6 +381,22 @@ out:
 	return err;
 }
 
+errcode_t e4l_log_cut(struct e4l_journal *j, uint32_t blocks)
+{
+	const uint32_t old = j->jsb.maxlen;
+	uint32_t last;
+
+	if (blocks >= be32toh(old))
+		return E4L_ET_BAD_ARGUMENT;
+	j->jsb.maxlen = htobe32(blocks);
+	if (check_extent(j, blocks, &last)) {
+		j->jsb.maxlen = old;
+		return E4L_ET_JOURNAL_SHORT;
+	}
+	set_capacity(j, last);
+	return e4l_log_point(j, 0);
+}
+
 /* ----------------------------------------- writing a transaction to the log */
 
 /* A buffer that collects blocks of the log, to write them in large requests. */

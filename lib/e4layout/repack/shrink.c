@@ -2,8 +2,9 @@
 /*
  * shrink: makes a filesystem smaller.
  *
- *  1. repack, in an overlay (overlay.h), without the content of regular files:
- *     files are defragmented before they have to move;
+ *  1. make the journal smaller, if requested, and repack, in an overlay
+ *     (overlay.h), without the content of regular files: files are defragmented
+ *     before they have to move;
  *  2. simulate all steps of phase 5, in an overlay of the overlay of phase 1.
  *     Begin with the requested size, or with the smallest size that the numbers
  *     of blocks permit.  If space is lacking, try the next larger size.  Check
@@ -453,13 +454,11 @@ static errcode_t try_size(struct shrink *s)
 
 /* ------------------------------------------------------- the repack before */
 
-/*
- * Whether files, directories, free space or inodes are repacked before the
- * shrink.
- */
+/* Whether the journal or the layout changes before the size. */
 static bool has_parts(const struct shrink *s)
 {
-	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES);
+	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES) ||
+	       s->run->what.shrink_journal_blocks;
 }
 
 static void part_progress(bool writing, uint64_t done, uint64_t total,
@@ -488,8 +487,17 @@ static bool part_stop(bool inside, void *priv)
 	return e4l_run_stop(((struct shrink *)priv)->run, inside);
 }
 
-/* Repacks @e, the filesystem itself or an overlay, before the shrink. */
-static errcode_t repack_parts(struct shrink *s, struct e4l *e)
+static errcode_t cut_journal(struct shrink *s, struct e4l *e)
+{
+	uint64_t blocks = s->run->what.shrink_journal_blocks;
+
+	if (!blocks || blocks > UINT32_MAX)
+		return 0;
+	return e4l_shrink_cut_log(e, e4l_run_journal(s->run, e), blocks);
+}
+
+/* Repacks @e, the filesystem itself or an overlay. */
+static errcode_t repack_on(struct shrink *s, struct e4l *e)
 {
 	struct e4l_repack_what what = s->run->what;
 	const struct e4l_repack_callbacks cb = {
@@ -500,8 +508,23 @@ static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 
 	what.flags &= ~(E4L_REPACK_SHRINK | E4L_REPACK_DRY_RUN);
 	what.shrink_blocks = what.shrink_free_blocks = 0;
+	what.shrink_journal_blocks = 0;
 	what.journal = e4l_run_journal(s->run, e);
 	return e4l_repack(e, &what, &s->run->limits, &cb, &s->parts);
+}
+
+/* Makes the journal of @e smaller, and repacks @e. */
+static errcode_t repack_parts(struct shrink *s, struct e4l *e)
+{
+	struct e4l_layout before;
+	errcode_t err = e4l_repack_measure(e, NULL, &before);
+
+	if (!err)
+		err = cut_journal(s, e);
+	if (!err)
+		err = repack_on(s, e);
+	s->parts.before = before;
+	return err;
 }
 
 /* Makes s->base an overlay in which the repack has been carried out. */

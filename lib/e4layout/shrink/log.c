@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * log: moves the journal.
+ * log: moves the journal, or makes the journal smaller.
  *
  * The kernel reads the journal inode before it replays the log, and then uses
  * the blocks of the journal inode as the log.  Therefore, before the log has
@@ -21,6 +21,10 @@
  * After a power cut at any write, the filesystem is clean, or the replay makes
  * the filesystem clean.  The journal inode can still have blocks behind the log.
  * The next run first frees these blocks, in a transaction as in step 4.
+ *
+ * A smaller journal keeps the first blocks of the log in their place.  One write
+ * of the journal's superblock cuts the empty log.  A transaction then frees the
+ * blocks behind the log.
  */
 #include "config.h"
 #include <endian.h>
@@ -71,6 +75,7 @@ struct log {
 		blk64_t log, behind;
 	} first, second;
 	uint64_t *lacking;	/* @lacking of e4l_shrink_move_log() */
+	blk64_t shorter;	/* @blocks of e4l_shrink_cut_log() */
 	errcode_t err;
 };
 
@@ -385,9 +390,15 @@ static errcode_t write_leaf(struct log *l, const struct runs *r, blk64_t lblk,
 	return err;
 }
 
+static void set_bytes(struct ext2_inode *in, uint64_t bytes)
+{
+	in->i_size = (uint32_t)bytes;
+	in->i_size_high = bytes >> 32;
+}
+
 /*
- * Sets the map of the inode in memory.  The file size remains the size of the
- * log, so that the blocks behind the log are like preallocated blocks.
+ * Sets the size and the map of the inode in memory.  The size of the file is that
+ * of the log, so that the blocks behind the log are like preallocated blocks.
  */
 static errcode_t set_inode(struct log *l, const struct runs *log,
 			   const struct runs *behind,
@@ -398,6 +409,7 @@ static errcode_t set_inode(struct log *l, const struct runs *log,
 	blk64_t clusters = (count(log) + count(behind)) / ratio_of(l);
 	size_t n = leaves->log ? 1 + !!behind->n : log->n + behind->n;
 
+	set_bytes(in, count(log) * l->fs->blocksize);
 	memset(root, 0, sizeof(in->i_block));
 	entry = put_header(root, n, EXTENT_ROOT_ENTRIES, !!leaves->log);
 	if (leaves->log) {
@@ -661,6 +673,17 @@ static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio
 	return err;
 }
 
+/* Makes a tree block if the log has none and the inode is too small. */
+static errcode_t make_tree(struct log *l, struct e4l_txn *t)
+{
+	errcode_t err;
+
+	if (l->second.log || l->wanted.n <= EXTENT_ROOT_ENTRIES)
+		return 0;
+	err = take_leaf(l, t, &l->second.log);
+	return err ? err : write_leaf(l, &l->wanted, 0, l->second.log);
+}
+
 /*
  * Removes the blocks behind the log from the journal inode, and frees the
  * blocks @l->others.  The tree block of the log does not change.
@@ -668,21 +691,26 @@ static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio
 static errcode_t truncate_in(struct log *l, struct e4l_txn *t)
 {
 	const struct runs none = { .n = 0 };
-	errcode_t err = set_inode(l, &l->wanted, &none, &l->second);
+	errcode_t err = make_tree(l, t);
 
+	if (!err)
+		err = set_inode(l, &l->wanted, &none, &l->second);
 	if (!err)
 		err = e4l_txn_put_inode(t, l->ino, l->inode);
 	return err ? err : free_all(t, &l->others, ratio_of(l));
 }
 
-/* Updates the copy of the journal inode's map in the superblock. */
+/* Updates the copy of the journal inode's map and size in the superblock. */
 static void keep_map(struct log *l)
 {
 	struct ext2_inode *in = (struct ext2_inode *)l->inode;
 	struct ext2_super_block *sb = l->fs->super;
 
-	if (sb->s_jnl_backup_type == EXT3_JNL_BACKUP_BLOCKS)
-		memcpy(sb->s_jnl_blocks, in->i_block, sizeof(in->i_block));
+	if (sb->s_jnl_backup_type != EXT3_JNL_BACKUP_BLOCKS)
+		return;
+	memcpy(sb->s_jnl_blocks, in->i_block, sizeof(in->i_block));
+	sb->s_jnl_blocks[EXT2_N_BLOCKS] = in->i_size_high;
+	sb->s_jnl_blocks[EXT2_N_BLOCKS + 1] = in->i_size;
 }
 
 static errcode_t cut(struct log *l)
@@ -775,26 +803,101 @@ static errcode_t move_log(struct log *l)
 	return err ? err : finish(l);
 }
 
+/* ------------------------------------------------------- a smaller journal */
+
+/* Cuts the empty log.  The journal inode stays unchanged. */
+static errcode_t cut_log(struct log *l)
+{
+	errcode_t err = e4l_journal_cut(l->j, l->shorter);
+
+	return err ? e4l_fail(l->e, err, "cutting the journal", l->ino, 0) :
+		     read_log(l);
+}
+
+/*
+ * Frees the blocks behind the log.  The overhead, which includes the journal, is
+ * written when the size changes (journal/switch.c): its bytes are not in the
+ * first sector of the superblock.
+ */
+static errcode_t free_behind(struct log *l)
+{
+	uint32_t *overhead = &l->fs->super->s_overhead_clusters;
+	blk64_t clusters = EXT2FS_NUM_B2C(l->fs, count(&l->behind));
+
+	*overhead -= clusters < *overhead ? clusters : *overhead;
+	l->wanted = l->now;
+	l->others = l->tree;
+	return cut(l);
+}
+
+static errcode_t shorten_in(struct log *l)
+{
+	errcode_t err = 0;
+
+	if (l->shorter < count(&l->now))
+		err = cut_log(l);
+	return err ? err : free_behind(l);
+}
+
+/* An interrupted run can have cut the log without freeing the blocks behind it. */
+static errcode_t shorten(struct log *l)
+{
+	errcode_t err = read_log(l);
+
+	if (!err)
+		err = clean(l);
+	if (err || (l->shorter >= count(&l->now) && !l->behind.n))
+		return err;
+	if (!has_extents(l) || (l->tree.n && ratio_of(l) > 1))
+		return pinned(l);
+	return in_session(l, shorten_in);
+}
+
+/* Calls @work with the inode's buffer and the block bitmap. */
+static errcode_t with_log(struct log *l, errcode_t (*work)(struct log *l))
+{
+	struct ext2_super_block *sb = l->fs->super;
+	errcode_t err;
+
+	l->ino = sb->s_journal_inum;
+	if (!ext2fs_has_feature_journal(sb) || !l->ino ||
+	    e4l_has_external_journal(sb))
+		return 0;
+	err = ext2fs_get_mem(EXT2_INODE_SIZE(sb), &l->inode);
+	if (err)
+		return err;
+	if (!l->fs->block_map)
+		err = ext2fs_read_block_bitmap(l->fs);
+	if (!err)
+		err = work(l);
+	ext2fs_free_mem(&l->inode);
+	return err;
+}
+
 errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,
 			      const struct e4l_size *size, uint64_t *lacking)
 {
 	struct log l = {
 		.e = e, .fs = e->fs, .external = external, .size = size,
 		.lacking = lacking,
-		.ino = e->fs->super->s_journal_inum,
 	};
-	errcode_t err;
 
-	if (!ext2fs_has_feature_journal(e->fs->super) || !l.ino ||
-	    e4l_has_external_journal(e->fs->super))
-		return 0;
-	err = ext2fs_get_mem(EXT2_INODE_SIZE(e->fs->super), &l.inode);
-	if (err)
-		return err;
-	if (!e->fs->block_map)
-		err = ext2fs_read_block_bitmap(e->fs);
-	if (!err)
-		err = move_log(&l);
-	ext2fs_free_mem(&l.inode);
-	return err;
+	return with_log(&l, move_log);
+}
+
+errcode_t e4l_shrink_cut_log(struct e4l *e, io_channel external,
+			     uint32_t blocks)
+{
+	uint32_t ratio = EXT2FS_CLUSTER_RATIO(e->fs);
+	const struct e4l_size size = {
+		.blocks = ext2fs_blocks_count(e->fs->super),
+	};
+	uint64_t lacking;
+	struct log l = {
+		.e = e, .fs = e->fs, .external = external, .size = &size,
+		.lacking = &lacking,
+		.shorter = ((uint64_t)blocks + ratio - 1) / ratio * ratio,
+	};
+
+	return with_log(&l, shorten);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* log: moves the journal below the new end of a filesystem. */
+/* log: moves the journal below the new end of a filesystem, or shortens it. */
 #ifndef E4L_SHRINK_LOG_H
 #define E4L_SHRINK_LOG_H
 
@@ -14,5 +14,14 @@
  */
 errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,
 			      const struct e4l_size *size, uint64_t *lacking);
+
+/*
+ * Makes an internal journal smaller: keeps its first @blocks blocks, rounded up
+ * to a cluster, and frees the others, in sessions of its own.  A journal that is
+ * not longer stays unchanged.  Errors: E4L_ET_JOURNAL_SHORT; E4L_ET_SHRINK_PINNED: the
+ * journal has a block map, or very many extents.
+ */
+errcode_t e4l_shrink_cut_log(struct e4l *e, io_channel external,
+			     uint32_t blocks);
 
 #endif
