@@ -112,86 +112,133 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 	return err;
 }
 
+/* The arguments of mke2fs, and the memory of some of them. */
 struct arguments {
+	char **v;
+	int n;
 	char *extended;
 	char inodes[32], size[32], journal[32], resize[40];
 };
 
-/*
- * Returns the arguments for running mke2fs on @path, or NULL if there is no
- * memory.  The caller frees the array and @buf->extended; @buf contains some of
- * the arguments.  @bytes is the size of the filesystem; if it is 0, uses the
- * size in @c.  @inodes is the number of inodes; if it is 0, uses the default.
- */
-static char **make_argv(const struct config *c, const char *path,
-			uint64_t bytes, uint64_t inodes, struct arguments *buf)
+static void add(struct arguments *a, const char *arg)
 {
-	char **argv = calloc(c->n_pass * 2 + 12, sizeof(*argv));
-	bool carry = c->carried && !fills(c);
-	int n = 0, i;
+	a->v[a->n++] = (char *)arg;
+}
 
-	if (!argv)
-		return NULL;
-	argv[n++] = (char *)c->called;
+static void add_general(struct arguments *a, const struct config *c,
+			uint64_t bytes)
+{
 	if ((bytes || c->growth.blocks || c->dm_verity || c->verity.n) &&
 	    !c->has_blocksize)
-		argv[n++] = "-b4096";
+		add(a, "-b4096");
 	if (c->common.verbose)
-		argv[n++] = "-v";
+		add(a, "-v");
 	if (c->common.quiet || !c->common.verbose)
-		argv[n++] = "-q";
-	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
-		 c->growth.journal_mib);
+		add(a, "-q");
+	if (!c->growth.journal_mib)
+		return;
 	/* A -J option of the user follows, and takes precedence. */
-	if (c->growth.journal_mib)
-		argv[n++] = buf->journal;
+	snprintf(a->journal, sizeof(a->journal), "-Jsize=%u",
+		 c->growth.journal_mib);
+	add(a, a->journal);
+}
+
+static void add_passed(struct arguments *a, const struct config *c,
+		       const char *path)
+{
+	int i;
+
 	for (i = 0; i < c->n_pass; i++) {
 		if (c->pass[i].device_only && path != c->device)
 			continue;
-		argv[n++] = c->pass[i].option;
+		add(a, c->pass[i].option);
 		if (c->pass[i].value)
-			argv[n++] = c->pass[i].value;
+			add(a, c->pass[i].value);
 	}
-	if (c->features) {
-		argv[n++] = "-O";
-		argv[n++] = c->features;
+	if (!c->features)
+		return;
+	add(a, "-O");
+	add(a, c->features);
+}
+
+static bool reserves_growth(const struct config *c, uint64_t bytes)
+{
+	return c->growth.resize_inode && !c->has_resize &&
+	       (!bytes || bytes < c->grow_bytes);
+}
+
+/* Adds -E, if there are values.  Returns false if there is no memory. */
+static bool add_extended(struct arguments *a, const struct config *c,
+			 uint64_t bytes)
+{
+	const char *carried = fills(c) ? NULL : c->carried;
+	bool any = c->extended || carried;
+
+	/*
+	 * resize= must be last, because mke2fs needs the values of the
+	 * other options.
+	 */
+	if (reserves_growth(c, bytes))
+		snprintf(a->resize, sizeof(a->resize), "%sresize=%llu",
+			 any ? "," : "",
+			 (unsigned long long)c->growth.blocks);
+	if (!any && !*a->resize)
+		return true;
+	if (asprintf(&a->extended, "-E%s%s%s%s",
+		     c->extended ? c->extended : "",
+		     c->extended && carried ? "," : "",
+		     carried ? carried : "", a->resize) < 0) {
+		a->extended = NULL;
+		return false;
 	}
-	snprintf(buf->resize, sizeof(buf->resize), "%sresize=%llu",
-		 c->extended || carry ? "," : "",
-		 (unsigned long long)c->growth.blocks);
-	if (!c->growth.resize_inode || c->has_resize ||
-	    (bytes && bytes >= c->grow_bytes))
-		buf->resize[0] = '\0';
-	if (c->extended || carry || *buf->resize) {
-		/*
-		 * resize= must be last, because mke2fs needs the values of the
-		 * other options.
-		 */
-		if (asprintf(&buf->extended, "-E%s%s%s%s",
-			     c->extended ? c->extended : "",
-			     c->extended && carry ? "," : "",
-			     carry ? c->carried : "", buf->resize) < 0) {
-			free(argv);
-			return NULL;
-		}
-		argv[n++] = buf->extended;
-	}
+	add(a, a->extended);
+	return true;
+}
+
+static void add_inodes(struct arguments *a, const struct config *c,
+		       uint64_t inodes)
+{
 	if (!inodes && !c->has_inodes)
 		inodes = c->growth.inodes;
-	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
-		 (unsigned long long)inodes);
 	if (!inodes)
-		buf->inodes[0] = '\0';
-	if (*buf->inodes)
-		argv[n++] = buf->inodes;
-	argv[n++] = (char *)path;
-	snprintf(buf->size, sizeof(buf->size), "%lluk",
+		return;
+	snprintf(a->inodes, sizeof(a->inodes), "-N%llu",
+		 (unsigned long long)inodes);
+	add(a, a->inodes);
+}
+
+static void add_size(struct arguments *a, const struct config *c,
+		     uint64_t bytes)
+{
+	snprintf(a->size, sizeof(a->size), "%lluk",
 		 (unsigned long long)bytes >> 10);
 	if (bytes)
-		argv[n++] = buf->size;
+		add(a, a->size);
 	else if (c->size)
-		argv[n++] = (char *)c->size;
-	return argv;
+		add(a, c->size);
+}
+
+/*
+ * Makes the arguments for running mke2fs on @path, and returns false if there
+ * is no memory.  The caller frees @a->v and @a->extended.  @bytes is the size of
+ * the filesystem; if it is 0, uses the size in @c.  @inodes is the number of
+ * inodes; if it is 0, uses the default.
+ */
+static bool make_argv(const struct config *c, const char *path,
+		      uint64_t bytes, uint64_t inodes, struct arguments *a)
+{
+	a->v = calloc(c->n_pass * 2 + 12, sizeof(*a->v));
+	if (!a->v)
+		return false;
+	add(a, c->called);
+	add_general(a, c, bytes);
+	add_passed(a, c, path);
+	if (!add_extended(a, c, bytes))
+		return false;
+	add_inodes(a, c, inodes);
+	add(a, path);
+	add_size(a, c, bytes);
+	return true;
 }
 
 /*
@@ -316,29 +363,31 @@ static enum voice voice_of(const struct config *c, const char *path,
 	return quiet ? VOICE_QUESTION : VOICE_ALL;
 }
 
-bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
-		uint64_t inodes, bool silent, bool *failed)
+/* Prints an error if mke2fs has failed, unless @silent. */
+static void say_failed(const struct config *c, const char *path, bool silent)
 {
-	struct arguments buf = { 0 };
-	char **argv = make_argv(c, path, bytes, inodes, &buf);
-	int status;
-
-	*failed = false;
-	if (!argv) {
-		say("out of memory");
-		return false;
-	}
-	status = hear_mke2fs(c, argv, voice_of(c, path, silent), path);
-	free(buf.extended);
-	free(argv);
-	if (status < 0)
-		return false;
-	*failed = has_failed(status);
-	if (!*failed)
-		return true;
 	if (!silent && say_is_full(path))
 		say_write_error(c->device, path, "mke2fs failed", ENOSPC);
 	else if (!silent)
 		say("%s: mke2fs failed", c->device);
-	return false;
+}
+
+bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
+		uint64_t inodes, bool silent, bool *failed)
+{
+	struct arguments args = { 0 };
+	bool made = make_argv(c, path, bytes, inodes, &args);
+	int status = -1;
+
+	if (!made)
+		say("out of memory");
+	else
+		status = hear_mke2fs(c, args.v, voice_of(c, path, silent),
+				     path);
+	free(args.extended);
+	free(args.v);
+	*failed = status >= 0 && has_failed(status);
+	if (*failed)
+		say_failed(c, path, silent);
+	return status >= 0 && !*failed;
 }
