@@ -140,56 +140,93 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* -------------------------------------- files with holes or several extents */
 
+/* Returns the last run of @map so far, or NULL. */
+static struct seg *last_seg(const struct e4l_populate *p, const struct map *map)
+{
+	return p->segs.n > map->seg ? &p->segs.v[p->segs.n - 1] : NULL;
+}
+
+static uint64_t seg_end(const struct seg *s)
+{
+	return (uint64_t)s->lblk + s->len;
+}
+
+/*
+ * Whether @next extends @s.  If @next has no blocks yet (pblk is 0), compares
+ * only the logical blocks.
+ */
+static bool extends(const struct seg *s, const struct seg *next)
+{
+	return seg_end(s) == next->lblk && s->unwritten == next->unwritten &&
+	       (!next->pblk || s->pblk + s->len == next->pblk);
+}
+
+static errcode_t add_seg(struct e4l_populate *p, const struct map *map,
+			 const struct seg *seg)
+{
+	struct seg *last = last_seg(p, map);
+
+	if (last && extends(last, seg)) {
+		last->len += seg->len;
+		return 0;
+	}
+	if (vec_room(&p->segs, 1))
+		return ENOMEM;
+	p->segs.v[p->segs.n++] = *seg;
+	return 0;
+}
+
+/*
+ * Prepares for a written stretch from block @first on.  A block that a written
+ * stretch and an unwritten stretch share is written.
+ */
+static void give_up_shared(struct e4l_populate *p, const struct map *map,
+			   uint64_t first)
+{
+	struct seg *last = last_seg(p, map);
+
+	if (last && last->unwritten && first < seg_end(last) &&
+	    --last->len == 0)
+		p->segs.n--;
+}
+
+static errcode_t cut_stretch(struct e4l_populate *p, const struct map *map,
+			     const struct e4l_stretch *stretch)
+{
+	uint64_t first = stretch->offset / p->bs;
+	uint64_t end = blocks_of(p, stretch->offset + stretch->bytes);
+	const struct seg *last;
+	struct seg seg;
+
+	if (end > FILE_LAST_LBLK + 1ULL)
+		return E4L_ET_FILE_TOO_LARGE;
+	if (!stretch->unwritten)
+		give_up_shared(p, map, first);
+	last = last_seg(p, map);
+	if (last && first < seg_end(last))
+		first = seg_end(last);
+	if (first >= end)
+		return 0;
+	seg = (struct seg) {
+		.lblk = first, .len = end - first, .node = map->node,
+		.unwritten = stretch->unwritten,
+	};
+	return add_seg(p, map, &seg);
+}
+
 errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
 	const struct e4l_stretch *stretch = p->t->stretches.v + map->stretch;
-	uint64_t first, end, done = 0;
-	struct seg *last;
+	errcode_t err = 0;
 	uint32_t i;
 
 	map->seg = p->segs.n;
-	map->n_seg = 0;
 	map->node = id;
-	for (i = 0; i < map->n_stretch; i++, stretch++) {
-		first = stretch->offset / p->bs;
-		end = blocks_of(p, stretch->offset + stretch->bytes);
-		if (end > FILE_LAST_LBLK + 1ULL)
-			return E4L_ET_FILE_TOO_LARGE;
-		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
-		/*
-		 * If a written stretch and an unwritten stretch share a block,
-		 * the block is written.
-		 */
-		if (last && first < done && last->unwritten &&
-		    !stretch->unwritten && --last->len == 0) {
-			p->segs.n--;
-			map->n_seg--;
-			last = map->n_seg ? last - 1 : NULL;
-			done = first;
-		} else if (last && first < done && last->unwritten &&
-			   !stretch->unwritten) {
-			done = first;
-		}
-		if (first < done)
-			first = done;
-		if (first >= end)
-			continue;
-		done = end;
-		if (last && last->lblk + last->len == first &&
-		    last->unwritten == stretch->unwritten) {
-			last->len += end - first;
-			continue;
-		}
-		if (vec_room(&p->segs, 1))
-			return ENOMEM;
-		p->segs.v[p->segs.n++] = (struct seg) {
-			.lblk = first, .len = end - first, .node = id,
-			.unwritten = stretch->unwritten,
-		};
-		map->n_seg++;
-	}
-	return 0;
+	for (i = 0; i < map->n_stretch && !err; i++)
+		err = cut_stretch(p, map, &stretch[i]);
+	map->n_seg = p->segs.n - map->seg;
+	return err;
 }
 
 /* Returns the number of clusters that the @n runs @s touch. */
@@ -251,15 +288,29 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 }
 
 /*
- * Assigns physical blocks to the runs of @map.  Splits runs that no free extent
- * can hold.
+ * Assigns physical blocks to the run @whole.  Splits the run if no free extent
+ * can hold the run.  ENOSPC: no block is free.
  */
+static errcode_t place_seg(struct e4l_populate *p, const struct map *map,
+			   const struct seg *whole, struct supply *s)
+{
+	struct seg part = *whole;
+	errcode_t err = 0;
+
+	for (; part.lblk < seg_end(whole) && !err; part.lblk += part.len) {
+		part.len = supply(p, s, part.lblk, seg_end(whole) - part.lblk,
+				  &part.pblk);
+		err = part.len ? add_seg(p, map, &part) : ENOSPC;
+	}
+	return err;
+}
+
+/* Assigns physical blocks to the runs of @map. */
 static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 {
-	uint32_t n = map->n_seg, i, done, got;
-	struct seg *whole;
+	uint32_t n = map->n_seg, i;
 	struct supply s = { 0 };
-	uint64_t pblk;
+	struct seg *whole;
 	errcode_t err = 0;
 
 	whole = e4l_array_alloc(n + 1ULL, sizeof(*whole));
@@ -271,37 +322,12 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 	s.left = map->clusters * p->ratio;
 	p->wanted += s.left;
 	p->segs.n = map->seg;
-	for (i = 0; i < n && !err; i++) {
-		for (done = 0; done < whole[i].len && !err; done += got) {
-			struct seg part = whole[i];
-
-			got = supply(p, &s, part.lblk + done, part.len - done,
-				     &pblk);
-			if (!got)
-				/* there is no space: planning fails later */
-				goto out;
-			part.lblk += done;
-			part.len = got;
-			part.pblk = pblk;
-			if (p->segs.n > map->seg) {
-				struct seg *last = &p->segs.v[p->segs.n - 1];
-
-				if (last->pblk + last->len == pblk &&
-				    last->lblk + last->len == part.lblk &&
-				    last->unwritten == part.unwritten) {
-					last->len += got;
-					continue;
-				}
-			}
-			err = vec_room(&p->segs, 1);
-			if (!err)
-				p->segs.v[p->segs.n++] = part;
-		}
-	}
-out:
+	for (i = 0; i < n && !err; i++)
+		err = place_seg(p, map, &whole[i], &s);
 	map->n_seg = p->segs.n - map->seg;
 	free(whole);
-	return err;
+	/* there is no space: planning fails later */
+	return err == ENOSPC ? 0 : err;
 }
 
 /*
