@@ -299,20 +299,21 @@ static errcode_t zero(const struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes a step that moves the clusters of @part.  Sets *@fits_tree to whether
- * the file has enough tree blocks for the step, and *@fits_txn to whether the
- * step fits into a transaction.
+ * Whether the file has enough tree blocks for a step, and whether the step fits
+ * into a transaction.
  */
+enum fit { FITS, TREE_TOO_SMALL, TXN_TOO_SMALL };
+
+/* Makes a step that moves the clusters of @part, and sets *@fit. */
 static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
-			   bool last, struct e4l_step *step, bool *fits_tree,
-			   bool *fits_txn)
+			   bool last, struct e4l_step *step, enum fit *fit)
 {
+	bool fits_tree = false, fits_txn = false;
 	errcode_t err;
 
 	*step = (struct e4l_step) {
 		.ino = e4l_plan_ino(j->p, j->file),
 	};
-	*fits_tree = *fits_txn = false;
 	err = e4l_step_map(j->geo, j->ex, j->n_ex, part, step);
 	if (!err)
 		err = e4l_step_exchange(j->geo, j->ex, j->n_ex, part, step);
@@ -321,9 +322,10 @@ static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 	if (!err && !(last && j->pack))
 		err = fill_tree(j, step);
 	if (!err)
-		err = put_tree(j, step, fits_tree);
-	if (!err && *fits_tree)
-		err = e4l_step_fits(j->geo, step, fits_txn);
+		err = put_tree(j, step, &fits_tree);
+	if (!err && fits_tree)
+		err = e4l_step_fits(j->geo, step, &fits_txn);
+	*fit = !fits_tree ? TREE_TOO_SMALL : fits_txn ? FITS : TXN_TOO_SMALL;
 	return err;
 }
 
@@ -431,6 +433,78 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 	return 0;
 }
 
+/* The search for the number of clusters that a step moves. */
+struct search {
+	uint64_t most, all;
+	uint64_t n;		/* the number to try */
+	bool longer;		/* @n includes a whole fragment */
+	bool may_split;		/* a whole fragment does not fit */
+	bool at_once;		/* @all has been tried */
+};
+
+static uint64_t fewer_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Makes a step that moves the first @s->n clusters of j->todo. */
+static errcode_t try_step(struct job *j, const struct search *s,
+			  struct e4l_step *step, enum fit *fit)
+{
+	struct e4l_fragments part;
+	errcode_t err = cut_part(j, s->n, &part);
+
+	if (!err)
+		err = make_step(j, &part, s->n == s->all, step, fit);
+	free(part.v);
+	return err;
+}
+
+/*
+ * If @step, which fits, would split a fragment, sets @s->n to include the whole
+ * fragment, and returns true.
+ */
+static bool lengthen(const struct job *j, const struct e4l_step *step,
+		     struct search *s)
+{
+	uint64_t end = up_to_end(j, s->n, true);
+
+	if (s->may_split || end <= s->n ||
+	    step->new_fragments <= step->old_fragments)
+		return false;
+	s->n = end;
+	s->longer = true;
+	return true;
+}
+
+/* Chooses another number of clusters after a step that does not fit. */
+static errcode_t choose_other(const struct job *j, enum fit fit,
+			      struct search *s)
+{
+	bool fits_tree = fit != TREE_TOO_SMALL;
+
+	if (s->longer) {
+		s->longer = false;
+		s->may_split = true;
+		s->n = fewer_of(s->most, s->all);
+	} else if (!fits_tree && up_to_end(j, s->n, false) > s->n) {
+		/*
+		 * move the whole extent, because the tree has no space
+		 * for another extent
+		 */
+		s->n = up_to_end(j, s->n, false);
+	} else if (fits_tree && !s->at_once && s->n < s->all) {
+		/* the tree may be smaller after a move of all clusters */
+		s->at_once = true;
+		s->n = s->all;
+	} else if (fits_tree && s->n > 1 && s->most > 1) {
+		s->most = s->n = fewer_of(s->n, s->most) / 2;
+	} else {
+		return fits_tree ? E4L_ET_TXN_FULL : E4L_ET_CHANGED;
+	}
+	return 0;
+}
+
 /*
  * Makes a step that moves the first clusters of j->todo, and sets *@done to the
  * number of these clusters.
@@ -446,53 +520,21 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
 {
-	uint64_t all = count_todo(j), end;
-	bool fits_tree, fits_txn, longer = false, may_grow = false;
-	bool at_once = false;
-	struct e4l_fragments part;
+	struct search s = { .most = most, .all = count_todo(j) };
+	enum fit fit;
 	errcode_t err;
 
-	*done = most < all ? most : all;
+	s.n = fewer_of(s.most, s.all);
 	for (;;) {
-		err = cut_part(j, *done, &part);
-		if (!err)
-			err = make_step(j, &part, *done == all, step,
-					&fits_tree, &fits_txn);
-		free(part.v);
+		err = try_step(j, &s, step, &fit);
+		*done = s.n;
+		if (err || (fit == FITS && !lengthen(j, step, &s)))
+			return err;
+		e4l_step_free(step);
+		if (fit != FITS)
+			err = choose_other(j, fit, &s);
 		if (err)
 			return err;
-		if (fits_tree && fits_txn) {
-			end = up_to_end(j, *done, true);
-			if (may_grow || end <= *done ||
-			    step->new_fragments <= step->old_fragments)
-				return 0;
-			e4l_step_free(step);
-			*done = end;
-			longer = true;
-			continue;
-		}
-		e4l_step_free(step);
-		if (longer) {
-			longer = false;
-			may_grow = true;
-			*done = most < all ? most : all;
-		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
-			/*
-			 * move the whole extent, because the tree has no space
-			 * for another extent
-			 */
-			*done = up_to_end(j, *done, false);
-		} else if (fits_tree && !at_once && *done < all) {
-			/*
-			 * the tree may be smaller after a move of all clusters
-			 */
-			at_once = true;
-			*done = all;
-		} else if (fits_tree && *done > 1 && most > 1) {
-			most = *done = (*done < most ? *done : most) / 2;
-		} else {
-			return fits_tree ? E4L_ET_TXN_FULL : E4L_ET_CHANGED;
-		}
 	}
 }
 
