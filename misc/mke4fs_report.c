@@ -37,33 +37,35 @@ void warn_of_times(const struct image *im)
 		    files(s->cut_times, "'s", "s'", n));
 }
 
-bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
-	    uint32_t blocksize, json_t *left_out)
+static bool report_json(const struct config *c, const struct image *im,
+			uint32_t n_entries, uint32_t blocksize,
+			json_t *left_out)
+{
+	const struct e4l_populate_stats *s = &im->stats;
+
+	return json_write(json_pack(
+		"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
+		" s:O, s:o}",
+		"schema", "mke4fs/1", "target", json_name(c->name),
+		"planned_only", c->dry_run,
+		"entries", (json_int_t)n_entries,
+		"needed_inodes", (json_int_t)s->wanted_inodes,
+		"needed_blocks", (json_int_t)s->wanted_blocks,
+		"free_blocks", (json_int_t)(s->free_blocks - s->wanted_blocks),
+		"written_bytes", (json_int_t)(s->written_blocks * blocksize),
+		"writes", (json_int_t)s->writes,
+		"far_times", (json_int_t)s->far_times,
+		"cut_times", (json_int_t)s->cut_times,
+		"left_out", left_out,
+		"dm_verity", dm_verity_json(c, im)));
+}
+
+static void report_text(const struct config *c, const struct image *im,
+			uint32_t n_entries, uint32_t blocksize)
 {
 	const struct e4l_populate_stats *s = &im->stats;
 	char entries[2 * UNITS_LEN], bytes[UNITS_LEN], writes[2 * UNITS_LEN];
-	uint32_t n_entries = fills(c) ? e4l_tree_entries(t) : 0;
 
-	if (c->common.json)
-		return json_write(json_pack(
-			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
-			" s:O, s:o}",
-			"schema", "mke4fs/1", "target", json_name(c->name),
-			"planned_only", c->dry_run,
-			"entries", (json_int_t)n_entries,
-			"needed_inodes", (json_int_t)s->wanted_inodes,
-			"needed_blocks", (json_int_t)s->wanted_blocks,
-			"free_blocks", (json_int_t)(s->free_blocks -
-						    s->wanted_blocks),
-			"written_bytes", (json_int_t)(s->written_blocks *
-						      blocksize),
-			"writes", (json_int_t)s->writes,
-			"far_times", (json_int_t)s->far_times,
-			"cut_times", (json_int_t)s->cut_times,
-			"left_out", left_out,
-			"dm_verity", dm_verity_json(c, im)));
-	if (c->common.quiet)
-		return true;
 	text_puts(stdout, c->device);
 	if (!fills(c))
 		printf(": empty filesystem, %s %s free\n",
@@ -79,5 +81,16 @@ bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
 		       units_size(s->written_blocks * blocksize, bytes),
 		       units_things(s->writes, "write", "writes", writes));
 	dm_verity_report(c, im);
+}
+
+bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
+	    uint32_t blocksize, json_t *left_out)
+{
+	uint32_t n_entries = fills(c) ? e4l_tree_entries(t) : 0;
+
+	if (c->common.json)
+		return report_json(c, im, n_entries, blocksize, left_out);
+	if (!c->common.quiet)
+		report_text(c, im, n_entries, blocksize);
 	return true;
 }
