@@ -378,11 +378,48 @@ static void support_filters(struct archive *a)
 	archive_read_support_filter_zstd(a);
 }
 
-bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
+/* Opens @s->raw, and reads the header.  Returns a status of libarchive. */
+static int open_raw(struct stream *s)
 {
 	struct archive_entry *entry;
-	int got = ARCHIVE_FATAL;
+	int got;
 
+	s->raw = archive_read_new();
+	if (!s->raw)
+		return fail(s->below, ENOMEM, "out of memory");
+	support_filters(s->raw);
+	archive_read_support_format_raw(s->raw);
+	archive_read_support_format_empty(s->raw);
+	got = archive_read_open(s->raw, s->below, NULL, stream_read, NULL);
+	return got == ARCHIVE_OK ? archive_read_next_header(s->raw, &entry) :
+				   got;
+}
+
+/* Unpacks with libarchive, unless s->below is not packed. */
+static bool unpack_raw(struct stream *s, bool *packed)
+{
+	struct stream *below = s->below;
+	int got = open_raw(s);
+	const char *why;
+
+	if (!below->err && got < ARCHIVE_WARN) {
+		why = archive_error_string(s->raw);
+		fail(below, archive_errno(s->raw), why ? why :
+		     "cannot unpack");
+	}
+	*packed = !below->err && archive_filter_code(s->raw, 0) > 0;
+	if (*packed) {
+		s->raw_empty = got == ARCHIVE_EOF;
+		return true;
+	}
+	archive_read_free(s->raw);
+	s->raw = NULL;
+	stream_close(s);
+	return !below->err && stream_seek(below, s->first);
+}
+
+bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
+{
 	*packed = false;
 	if (!stream_open(s, -1)) {
 		fail(below, ENOMEM, "out of memory");
@@ -391,34 +428,7 @@ bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
 	s->below = below;
 	s->first = below->at;
 	*packed = is_gzip(below);
-	if (*packed)
-		return unpack_gzip(s);
-	s->raw = archive_read_new();
-	if (!s->raw) {
-		fail(below, ENOMEM, "out of memory");
-	} else {
-		support_filters(s->raw);
-		archive_read_support_format_raw(s->raw);
-		archive_read_support_format_empty(s->raw);
-		got = archive_read_open(s->raw, below, NULL, stream_read, NULL);
-		if (got == ARCHIVE_OK)
-			got = archive_read_next_header(s->raw, &entry);
-	}
-	if (!below->err && got < ARCHIVE_WARN) {
-		const char *why = archive_error_string(s->raw);
-
-		fail(below, archive_errno(s->raw), why ? why :
-		     "cannot unpack");
-	}
-	if (!below->err && archive_filter_code(s->raw, 0) > 0) {
-		s->raw_empty = got == ARCHIVE_EOF;
-		*packed = true;
-		return true;
-	}
-	archive_read_free(s->raw);
-	s->raw = NULL;
-	stream_close(s);
-	return !below->err && stream_seek(below, s->first);
+	return *packed ? unpack_gzip(s) : unpack_raw(s, packed);
 }
 
 void stream_close(struct stream *s)
