@@ -279,11 +279,9 @@ static bool is_device(struct archive_entry *entry)
 	       archive_entry_filetype(entry) == AE_IFBLK;
 }
 
-static bool describe(struct tar *r, struct archive_entry *entry,
-		     struct e4l_entry *e)
+static bool has_linux_ids(const struct tar *r, struct archive_entry *entry)
 {
 	int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
-	const char *target = archive_entry_symlink(entry);
 
 	if (uid < 0 || uid > MAX_ID || gid < 0 || gid > MAX_ID)
 		return complain(r->l, "the owner or group ID is not between 0 "
@@ -293,14 +291,14 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	     (uint64_t)archive_entry_rdevminor(entry) > MAX_MINOR))
 		return complain(r->l, "the device number is out of range for "
 				      "Linux");
-	*e = (struct e4l_entry) {
-		.mode = archive_entry_mode(entry), .uid = uid, .gid = gid,
-		.size = archive_entry_size(entry),
-		.rdev = archive_entry_rdev(entry),
-		.mtime = { archive_entry_mtime(entry),
-			   archive_entry_mtime_nsec(entry) },
-		.target = target,
-	};
+	return true;
+}
+
+static void take_times(struct tar *r, struct archive_entry *entry,
+		       struct e4l_entry *e)
+{
+	e->mtime = (struct e4l_time) { archive_entry_mtime(entry),
+		archive_entry_mtime_nsec(entry) };
 	e->atime = e->ctime = e->mtime;
 	if (archive_entry_atime_is_set(entry))
 		e->atime = (struct e4l_time) { archive_entry_atime(entry),
@@ -310,14 +308,36 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 			archive_entry_ctime_nsec(entry) };
 	r->n_old += e->mtime.tv_sec < 0 || e->atime.tv_sec < 0 ||
 		    e->ctime.tv_sec < 0;
-	if (S_ISLNK(e->mode)) {
-		if (!member_is_link(r->a, entry))
-			return complain(r->l, "the target of the symbolic link "
-					      "contains a NUL byte");
-		e->size = target ? strlen(target) : 0;
-		/* In Linux, symbolic links always have this mode. */
-		e->mode = S_IFLNK | 0777;
-	}
+}
+
+static bool take_symlink(const struct tar *r, struct archive_entry *entry,
+			 struct e4l_entry *e)
+{
+	if (!member_is_link(r->a, entry))
+		return complain(r->l, "the target of the symbolic link "
+				      "contains a NUL byte");
+	e->size = e->target ? strlen(e->target) : 0;
+	/* In Linux, symbolic links always have this mode. */
+	e->mode = S_IFLNK | 0777;
+	return true;
+}
+
+static bool describe(struct tar *r, struct archive_entry *entry,
+		     struct e4l_entry *e)
+{
+	if (!has_linux_ids(r, entry))
+		return false;
+	*e = (struct e4l_entry) {
+		.mode = archive_entry_mode(entry),
+		.uid = archive_entry_uid(entry),
+		.gid = archive_entry_gid(entry),
+		.size = archive_entry_size(entry),
+		.rdev = archive_entry_rdev(entry),
+		.target = archive_entry_symlink(entry),
+	};
+	take_times(r, entry, e);
+	if (S_ISLNK(e->mode) && !take_symlink(r, entry, e))
+		return false;
 	if (!take_xattrs(r, entry, &e->mode))
 		return false;
 	e->xattrs = r->xattrs;
