@@ -372,16 +372,36 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	return done;
 }
 
+/* Opens the sources, and makes the filesystem. */
+static bool open_and_run(struct config *c, struct e4l_tree *t,
+			 json_t *left_out)
+{
+	struct target from = { 0 }, old = { 0 };
+	struct spool spool = { .fd = -1 };
+	uint64_t bytes;
+	bool done;
+
+	done = find_device(c) && look_at_device(c->device, &bytes) &&
+	       begins_within(c, bytes) && outputs_allowed(c) &&
+	       like_open(c, &old, bytes) &&
+	       load_source(c, t, &from, &spool, left_out) &&
+	       carry_out(c, t) && settle_tunables(c, t) &&
+	       add_verity(c, t, &spool) &&
+	       run(c, t, bytes, left_out);
+	if (c->source_fs)
+		done &= target_close(&from);
+	if (c->like_fs)
+		done &= target_close(&old);
+	spool_free(&spool);
+	return done;
+}
+
 int main(int argc, char **argv)
 {
 	json_t *left_out = json_array();
-	struct target from = { 0 }, old = { 0 };
 	struct e4l_tree *t = NULL;
 	struct config c;
-	uint64_t bytes;
-	struct spool spool = { .fd = -1 };
 	int status;
-	bool done;
 
 	initialize_ext2_error_table();
 	initialize_e4l_error_table();
@@ -392,22 +412,10 @@ int main(int argc, char **argv)
 		say("out of memory");
 		goto out;
 	}
-	done = find_device(&c) && look_at_device(c.device, &bytes) &&
-	       begins_within(&c, bytes) && outputs_allowed(&c) &&
-	       like_open(&c, &old, bytes) &&
-	       load_source(&c, t, &from, &spool, left_out) &&
-	       carry_out(&c, t) && settle_tunables(&c, t) &&
-	       add_verity(&c, t, &spool) &&
-	       run(&c, t, bytes, left_out);
-	if (c.source_fs)
-		done &= target_close(&from);
-	if (c.like_fs)
-		done &= target_close(&old);
-	if (done)
+	if (open_and_run(&c, t, left_out))
 		status = json_array_size(left_out) ? STATUS_LEFT_OUT :
 						     STATUS_DONE;
 	status = say_done(status);
-	spool_free(&spool);
 out:
 	e4l_tree_free(t);
 	json_decref(left_out);
