@@ -179,21 +179,20 @@ static json_t *map_object(const struct e4frag *frag)
 {
 	const struct ext2_super_block *sb = frag->target.fs->super;
 	const struct block_map *map = frag->look.map;
-	json_t *states = json_object(), *object;
+	json_t *states = json_object();
 	int failed = 0, i;
 
 	for (i = 0; i < BLOCK_STATES; i++)
 		failed |= json_object_set_new(states, block_state_names[i],
 					      state_array(map, i));
-	object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-			   "first_block", (json_int_t)sb->s_first_data_block,
-			   "group_blocks", (json_int_t)sb->s_blocks_per_group,
-			   "groups", (json_int_t)map->groups,
-			   "groups_per_cell", (json_int_t)map->groups_per_cell,
-			   "cells_per_group", (json_int_t)map->cells_per_group,
-			   "cells", (json_int_t)map->n_cells,
-			   "blocks", json_checked(states, failed));
-	return object;
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			 "first_block", (json_int_t)sb->s_first_data_block,
+			 "group_blocks", (json_int_t)sb->s_blocks_per_group,
+			 "groups", (json_int_t)map->groups,
+			 "groups_per_cell", (json_int_t)map->groups_per_cell,
+			 "cells_per_group", (json_int_t)map->cells_per_group,
+			 "cells", (json_int_t)map->n_cells,
+			 "blocks", json_checked(states, failed));
 }
 
 #define SUBTREE(key) { #key, offsetof(struct subtree, key) }
@@ -306,11 +305,29 @@ static json_t *repack_object(const struct e4frag *frag)
 				   "spread", spread_object(frag)));
 }
 
+/* Adds the members that depend on options.  Returns 0, or not 0 on failure. */
+static int add_optional(json_t *report, const struct e4frag *frag)
+{
+	int failed = 0;
+
+	if (frag->n_paths)
+		failed |= json_object_set_new(report, "paths",
+					      paths_array(frag));
+	if (frag->look.map)
+		failed |= json_object_set_new(report, "map", map_object(frag));
+	if (frag->dirs)
+		failed |= json_object_set_new(report, "subtrees",
+					      subtrees_array(frag->dirs));
+	if (frag->groups)
+		failed |= json_object_set_new(report, "groups",
+					      groups_array(&frag->model));
+	return failed;
+}
+
 json_t *e4frag_report(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	json_t *report;
-	int failed = 0;
 
 	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 			   "s:I, s:o}",
@@ -332,18 +349,7 @@ json_t *e4frag_report(const struct e4frag *frag)
 			   "damaged", damaged_array(m),
 			   "damaged_count", (json_int_t)m->damaged_count,
 			   "peers", peers_object(frag));
-	if (frag->n_paths)
-		failed |= json_object_set_new(report, "paths",
-					      paths_array(frag));
-	if (frag->look.map)
-		failed |= json_object_set_new(report, "map", map_object(frag));
-	if (frag->dirs)
-		failed |= json_object_set_new(report, "subtrees",
-					      subtrees_array(frag->dirs));
-	if (frag->groups)
-		failed |= json_object_set_new(report, "groups",
-					      groups_array(m));
-	return json_checked(report, failed);
+	return json_checked(report, add_optional(report, frag));
 }
 
 bool e4frag_print_json(const struct e4frag *frag)

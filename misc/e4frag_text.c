@@ -183,20 +183,10 @@ static bool is_dust(const struct e4frag *frag)
 	return h->runs > 1 && blocks > h->blocks / 2;
 }
 
-/*
- * Prints upper bounds of the savings of a repack: some files cannot be moved,
- * and the free space may not be sufficient.
- */
-static void print_repack(FILE *out, const struct e4frag *frag)
+static void print_file_savings(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 
-	if (!frag->improvable.files && !frag->sparse.count && !frag->linear &&
-	    !frag->spread.count && !is_dust(frag)) {
-		fprintf(out, "\nA repack would save nothing\n");
-		return;
-	}
-	fprintf(out, "\nA repack would save at most (exact plan: e4repack -n)\n");
 	if (frag->improvable.files)
 		line(out, "  extents", m->files.excess_extents -
 		     m->indirect.excess_extents + m->files.splits,
@@ -208,6 +198,12 @@ static void print_repack(FILE *out, const struct e4frag *frag)
 	if (frag->improvable.tree_blocks)
 		line(out, "  tree blocks", frag->improvable.tree_blocks,
 		     "of %s", NUM(m->files.tree_blocks));
+}
+
+static void print_other_savings(FILE *out, const struct e4frag *frag)
+{
+	uint64_t free_extents = frag->model.free_space.runs;
+
 	if (frag->sparse.count)
 		line(out, "  dir blocks", frag->sparse.spare_blocks,
 		     "of %s in sparse directories", NUM(frag->sparse.blocks));
@@ -216,13 +212,29 @@ static void print_repack(FILE *out, const struct e4frag *frag)
 		     "large director%s without an index",
 		     frag->linear == 1 ? "y" : "ies");
 	if (is_dust(frag))
-		line(out, "  free extents", m->free_space.runs - 1,
-		     "of %s", NUM(m->free_space.runs));
+		line(out, "  free extents", free_extents - 1,
+		     "of %s", NUM(free_extents));
 	if (frag->spread.count)
 		line(out, "  itable blocks", frag->spread.spare_blocks,
 		     "of %s, only with --inodes",
 		     NUM(frag->spread.itable_blocks));
-	if (m->damaged_count && !frag->target.mount_point) {
+}
+
+/*
+ * Prints upper bounds of the savings of a repack: some files cannot be moved,
+ * and the free space may not be sufficient.
+ */
+static void print_repack(FILE *out, const struct e4frag *frag)
+{
+	if (!frag->improvable.files && !frag->sparse.count && !frag->linear &&
+	    !frag->spread.count && !is_dust(frag)) {
+		fprintf(out, "\nA repack would save nothing\n");
+		return;
+	}
+	fprintf(out, "\nA repack would save at most (exact plan: e4repack -n)\n");
+	print_file_savings(out, frag);
+	print_other_savings(out, frag);
+	if (frag->model.damaged_count && !frag->target.mount_point) {
 		fputs("Before a repack, repair the damage: e2fsck -f ", out);
 		text_puts(out, frag->target.e2fs_words);
 		putc('\n', out);
