@@ -318,7 +318,7 @@ bool file_may_change(const struct shell *s, const char *path,
 	if (flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
 		return refuse(s, path, "the file is immutable or append-only");
 	if (!(flags & EXT4_EXTENTS_FL))
-		return refuse(s, path, "the file has no extents: make the "
+		return refuse(s, path, "the file has no extent tree: make the "
 				       "change on the mounted filesystem");
 	return true;
 }

@@ -69,8 +69,8 @@ static const struct metric model_metrics[] = {
 	  "Bytes of inode tables read to list all directories with their inodes.",
 	  true, M(directories.itable_blocks) },
 	{ "ideal_directory_itable_bytes",
-	  "Minimum bytes of inode tables to read to list all directories with "
-	  "their inodes.", true,
+	  "Minimum size of the inode tables read to list all directories with "
+	  "their inodes, in bytes.", true,
 	  M(directories.itable_blocks_ideal) },
 	{ "unused_inodes_read_by_fsck", "Unused inodes that e2fsck has to scan.",
 	  false, M(directories.unused_inodes_read_by_fsck) },

@@ -56,7 +56,7 @@ static const struct args_option options[] = {
 	  .help = "copy no data: improve extent trees only" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
 	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
-	  .help = "evacuate regions of at most SIZE" },
+	  .help = "consolidate free space into extents of up to SIZE" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten extents up to SIZE (off: none)" },

@@ -179,9 +179,10 @@ static const struct args_option options[] = {
 	  .help = "copy from partition N of the disk IMAGE" },
 	{ .letter = 'R', .kind = ARGS_TAKE, .take = take_window,
 	  .value = "low|normal|high|N|off|exact",
-	  .help = "reserve inodes for each directory: 16, 64, 128,\n"
-		  "N (a power of two up to 4096), none, or as many as\n"
-		  "needed (default: the tunable dir_ireserve, or exact)" },
+	  .help = "reserve inodes for each directory: low (16),\n"
+		  "normal (64), high (128), N (a power of two from 16\n"
+		  "to 4096), off (none) or exact (as many as needed);\n"
+		  "default: the tunable dir_ireserve, or exact" },
 	{ .letter = 'E', .kind = ARGS_TAKE, .take = take_extended,
 	  .value = "[...,]tunables=LIST",
 	  .help = "store tunables (name=value,...): see tune4fs(8)" },
@@ -211,7 +212,8 @@ static const struct args_option options[] = {
 	  .help = "with --from: keep inode generation numbers" },
 	{ .name = "sort", .kind = ARGS_TEXT, .offset = AT(sort),
 	  .value = "FILE",
-	  .help = "place files by \"PRIORITY PATH\" lines, highest first" },
+	  .help = "place files in the order of the priorities in FILE\n"
+		  "(lines of PRIORITY PATH, highest priority first)" },
 	{ .name = "verity", .kind = ARGS_TEXTS, .offset = AT(verity),
 	  .value = "GLOB",
 	  .help = "protect the matching files by fs-verity" },
