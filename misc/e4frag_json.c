@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The object e4frag/1 and the lines of --files; doc/schema describes both
- * formats.
+ * Prints the report in the JSON format e4frag/1, and the lines of --files.
+ * doc/schema describes the two formats.
  */
 #include "config.h"
 #include <string.h>

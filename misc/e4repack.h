@@ -117,7 +117,10 @@ bool e4repack_is_mounted(const struct e4repack *r, const char *name);
  */
 bool e4repack_open_online(struct e4repack *r, const char *name);
 
-/* Sets @r->inside.  Returns false after printing an error. */
+/*
+ * Sets @r->inside to the paths, from the root of the mounted filesystem, of the
+ * target, @r->paths and @r->exclude.  Returns false after printing an error.
+ */
 bool e4repack_resolve(struct e4repack *r);
 void e4repack_free_resolved(struct e4repack *r);
 
@@ -170,7 +173,10 @@ void e4repack_say_result(struct e4repack *r);
 /* Prints the text report. */
 void e4repack_print(const struct e4repack *r);
 
-/* Prints the object e4repack/1. Returns false after printing an error. */
+/*
+ * Prints the report as a JSON object in the format e4repack/1.  Returns false
+ * after printing an error.
+ */
 bool e4repack_print_json(const struct e4repack *r);
 
 #endif

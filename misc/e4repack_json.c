@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes the object e4repack/1, which doc/schema describes. */
+/* Makes the JSON object in the format e4repack/1, see doc/schema. */
 #include "config.h"
 #include "support/json_layout.h"
 #include "support/skips.h"

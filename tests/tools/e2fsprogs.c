@@ -56,7 +56,7 @@ static void set_environment(const struct lab *l, const char *conf)
 	unsetenv("E2FSPROGS_UNDO_DIR");
 }
 
-/* Makes a file without a name that child processes can read. */
+/* Makes an unnamed file.  Child processes can read the file at @path. */
 static int memory_file(const struct lab *l, const char *text, char path[32])
 {
 	int fd = memfd_create("mkaged", 0);

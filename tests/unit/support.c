@@ -463,7 +463,7 @@ static const struct {
 	{ 0, 1000.25, 0.25 },
 	{ 1000, 1000.5, 1 },
 	{ 1000, 1001.75, 0.75 },	/* the write took 0.25 s */
-	{ 1000, 1060, 0.5 },		/* an idle minute is not credited */
+	{ 1000, 1060, 0.5 },		/* 0.5 s of an idle minute is credited */
 	{ 1000, 1060.5, 1 },
 	{ 0, 5000, -0.5 },
 	{ 3000, 5000, 2.5 },

@@ -89,8 +89,9 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 		wrong_csum(ck, ino, blk, small);
 	judge_dtime(ck, ino, blk, inode);
 	/*
-	 * the scan reads skipped inodes only if the checksum of the group
-	 * descriptor is wrong
+	 * If the group descriptor marks an inode as never used, the scan reads
+	 * the inode only if the checksum of the descriptor is wrong.  Without
+	 * group checksums, the scan reads all inodes.
 	 */
 	if (is_in_use(ck, ino, small) && e4l_inode_is_skipped(ck, ino) &&
 	    ext2fs_has_group_desc_csum(ck->fs))

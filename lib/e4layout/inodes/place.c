@@ -434,9 +434,10 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 /*
  * Spreads top-level directories over the disk.  Of the flex groups with at
  * least the average number of free inodes and free blocks, picks the flex group
- * with the fewest directories.  If several flex groups have the fewest
- * directories, picks the first one, counted from the hash of @name.  The hash
- * does not depend on the hash version of the filesystem's directories.
+ * with the fewest directories.  The search begins at a flex group that depends
+ * on the hash of @name, and picks the first flex group among equals.  The hash
+ * does not depend on the hash version of the filesystem's directories.  If no
+ * flex group is suitable, returns the result of fair_group().
  */
 static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 			   const char *name)

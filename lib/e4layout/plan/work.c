@@ -399,10 +399,11 @@ static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 }
 
 /*
- * Chooses the number of clusters to join per logical run; the caller frees
- * *@share.  Runs with the most fragments per cluster come first.  A run that
- * exceeds the rest of the share is skipped.  The first skipped run gets the
- * clusters that are left at the end.
+ * Sets (*@share)[i] to the number of clusters of logical run i that are to be
+ * joined.  The sum is at most share_of() clusters.  Runs with the most excess
+ * fragments per cluster come first.  A run that is longer than the remaining
+ * clusters is skipped.  At the end, the remaining clusters go to the first
+ * skipped run that may be joined in parts.  The caller frees *@share.
  */
 static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 {

@@ -99,7 +99,7 @@ struct e4l_like {
 	/* runs to be zeroed, because the blocks may hold removed content */
 	VEC(struct like_run) zeroes;
 	VEC(struct like_usage) usage[QUOTA_TYPES];
-	/* number of blocks for which there was no free block */
+	/* number of blocks that could not be allocated */
 	uint64_t missing;
 	bool changed;
 	struct e4l_populate_stats stats;

@@ -3,8 +3,9 @@
  * Assigns blocks.  Each item takes the first free extent that can hold the
  * whole item, so items are mostly on disk in the order of the calls.  An item
  * can fill the end of an earlier free extent that was too short for previous
- * items.  If an item is larger than every free extent, the item is split into
- * the fewest parts.
+ * items.  If the content of a file or directory is larger than every free
+ * extent, the content is split into the fewest parts.  Other items are not
+ * split.
  */
 #include "config.h"
 #include <errno.h>
@@ -110,7 +111,7 @@ static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
 
 /*
  * Assigns @len contiguous blocks to one item, and sets *@pblk to the first
- * block. If no free extent is large enough, adds no item; p->wanted then
+ * block.  If no free extent is large enough, adds no item; p->wanted then
  * exceeds p->taken, and planning fails later.
  */
 static errcode_t place(struct e4l_populate *p, enum item_kind kind,

@@ -110,8 +110,8 @@ struct e4l_populate {
 	VEC(struct seg) segs;
 	VEC(struct xplace) xplaces;
 	/*
-	 * [set]: index in @xplaces for the next inode with this set; 0: none
-	 * yet
+	 * [set of extended attributes]: index in @xplaces of the location that
+	 * the next inode with this set uses; 0: no location yet
 	 */
 	uint32_t *xplace_of;
 	VEC(struct blob) blobs;

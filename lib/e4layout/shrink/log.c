@@ -68,8 +68,9 @@ struct log {
 	struct runs new, old;	/* blocks that the log gets and loses */
 	struct runs others;	/* blocks of the inode that cut() frees */
 	/*
-	 * tree blocks of step 1 and of step 3; 0 if all extents fit into the
-	 * inode
+	 * Leaf blocks of the journal inode's extent tree: @first is written in
+	 * step 1, @second in step 3.  @log maps the log, and @behind maps the
+	 * blocks behind the log.  0: no leaf block is needed.
 	 */
 	struct leaves {
 		blk64_t log, behind;

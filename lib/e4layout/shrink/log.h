@@ -16,10 +16,11 @@ errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,
 			      const struct e4l_size *size, uint64_t *lacking);
 
 /*
- * Makes an internal journal smaller: keeps its first @blocks blocks, rounded up
- * to a cluster, and frees the others, in sessions of its own.  A journal that is
- * not longer stays unchanged.  Errors: E4L_ET_JOURNAL_SHORT; E4L_ET_SHRINK_PINNED: the
- * journal has a block map, or very many extents.
+ * Makes an internal journal smaller, in several journal sessions.  Keeps the
+ * first @blocks blocks, rounded up to whole clusters, and frees the other
+ * blocks.  If the journal has at most @blocks blocks, frees only the blocks that
+ * an interrupted run has left behind the log.  Errors: E4L_ET_JOURNAL_SHORT,
+ * E4L_ET_SHRINK_PINNED (the journal has an indirect map or too many extents).
  */
 errcode_t e4l_shrink_cut_log(struct e4l *e, io_channel external,
 			     uint32_t blocks);

@@ -73,10 +73,11 @@ void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 /*
  * Sets *@size to the largest valid size of at most @blocks blocks.  As with
  * resize2fs, the last group has at least its own metadata and 50 blocks.
- * Errors: E4L_ET_BAD_ARGUMENT (@blocks is larger than the filesystem, too small
- * for the first group, or leaves fewer blocks of descriptors although the
- * descriptors have no backup), E4L_ET_NO_INODES, ENOMEM.  If the files do not
- * fit, returns no error, but sets size->free_blocks to a negative number.
+ * Errors: E4L_ET_BAD_ARGUMENT (@blocks is larger than the filesystem or too
+ * small for the first group; or the shrink would remove descriptor blocks, but
+ * the filesystem has no backup of the group descriptors), E4L_ET_NO_INODES,
+ * ENOMEM.  If the files do not fit, returns no error, but sets
+ * size->free_blocks to a negative number.
  */
 errcode_t e4l_size_for(struct e4l *e, blk64_t blocks, struct e4l_size *size);
 
