@@ -454,11 +454,16 @@ static errcode_t try_size(struct shrink *s)
 
 /* ------------------------------------------------------- the repack before */
 
+/* Whether the run repacks files, directories, free space or inodes. */
+static bool repacks(const struct shrink *s)
+{
+	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES);
+}
+
 /* Whether the journal or the layout changes before the size. */
 static bool has_parts(const struct shrink *s)
 {
-	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES) ||
-	       s->run->what.shrink_journal_blocks;
+	return repacks(s) || s->run->what.shrink_journal_blocks;
 }
 
 static void part_progress(bool writing, uint64_t done, uint64_t total,
@@ -521,7 +526,7 @@ static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 
 	if (!err)
 		err = cut_journal(s, e);
-	if (!err)
+	if (!err && repacks(s))
 		err = repack_on(s, e);
 	s->parts.before = before;
 	return err;
