@@ -85,8 +85,10 @@ struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */
 	/*
-	 * Call this function before the first write after a transaction.
-	 * Further calls before the next transaction are ignored.
+	 * mark() records in the log of writes that a transaction is complete.
+	 * An operation calls mark() after each transaction, before the next
+	 * write.  If nothing was written since the last call, mark() does
+	 * nothing.
 	 */
 	void (*mark)(void *priv);
 	void *priv;
@@ -142,8 +144,8 @@ errcode_t op_compact(struct op_env *env);
 errcode_t op_compact_all(struct op_env *env);
 
 /*
- * op_inodes() groups the inodes of directories, with a few moves per run.
- * op_exchange() also checks that the result is nearly optimal.
+ * op_inodes() moves the inodes of each directory's files together, with a few
+ * moves per run.  op_exchange() also checks that the result is nearly optimal.
  */
 errcode_t op_inodes(struct op_env *env);
 errcode_t op_exchange(struct op_env *env);

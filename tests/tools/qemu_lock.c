@@ -7,7 +7,7 @@
  * process.
  *
  * Byte 200 + N is the opposite of byte 100 + N.  If another program holds the
- * opposite of a lock, the program fails.
+ * opposite of a requested lock, qemu_lock fails.
  */
 #include "config.h"
 #include <fcntl.h>

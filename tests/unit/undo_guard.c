@@ -270,8 +270,9 @@ static bool e2undo_takes_back(struct files *f)
 }
 
 /*
- * The process is killed at any time, except between the two writes of a
- * superblock.
+ * One run for each write and flush of change(): the process is killed before
+ * the write or flush, and e2undo must restore the filesystem.  After a few of
+ * the kills, e2undo needs -f.
  */
 START_TEST(e2undo_after_any_kill)
 {

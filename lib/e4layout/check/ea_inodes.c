@@ -30,9 +30,10 @@ static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
 }
 
 /*
- * Whether Lustre created the EA inode @ea.  Only one inode uses an EA inode of
- * Lustre.  Instead of a hash, i_mtime and i_generation of the EA inode have the
- * number and the generation of this inode.
+ * Whether Lustre created the EA inode @ea.  Lustre never shares an EA inode
+ * between inodes, and stores no hash in the EA inode.  Instead, i_mtime and
+ * i_generation of the EA inode contain the number and the generation of the
+ * inode that has the attribute.
  */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * block_shares: assigns the inodes of directories to blocks of the inode
- * tables, if few inodes are free.  Directories then exchange inodes until each
- * inode is in an assigned block.  Does no I/O.
+ * block_shares: computes how many inodes of each directory's files should be in
+ * each block of the inode tables, so that each directory needs few blocks.  If
+ * few inodes are free, regroup_exchange.c exchanges inode numbers to reach the
+ * computed numbers.  Does no I/O.
  */
 #ifndef E4L_BLOCK_SHARES_H
 #define E4L_BLOCK_SHARES_H

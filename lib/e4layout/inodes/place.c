@@ -334,7 +334,7 @@ static errcode_t own_double(struct e4l_place *p)
 
 /*
  * Adds directory @dir to the hash table p->own, unless @dir is already there.
- * The search for the first inode begins in the directory's own group.
+ * In a new entry, own->last is the group of the directory's own inode.
  */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
 {

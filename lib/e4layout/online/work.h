@@ -113,8 +113,8 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why);
 
 /*
- * Carries out the plan, unless no plan was made, and joins extents.  Errors:
- * ENOMEM, and errors of reading directories.
+ * Carries out the moves of the plan, and then joins extents.  The plan may be
+ * empty.  Errors: ENOMEM, and errors of reading directories.
  */
 errcode_t e4l_online_carry_out(struct e4l_online *o);
 

@@ -49,7 +49,7 @@ struct like_usage {
 	int64_t inodes, bytes;
 };
 
-/* Whether the path of a node exists in the old image. */
+/* The parts of an inode of the old image that a node of the new image keeps. */
 enum like_state {
 	LIKE_KEPT,		/* the inode of the old image is kept */
 	/*
@@ -57,7 +57,7 @@ enum like_state {
 	 * attributes
 	 */
 	LIKE_AGAIN,
-	LIKE_NEW,
+	LIKE_NEW,		/* the node gets a free inode */
 };
 
 /* number of blocks that are compared at once */
@@ -72,8 +72,8 @@ struct e4l_like {
 	int fd;			/* the old image; borrowed */
 	ext2fs_block_bitmap was; /* blocks allocated in the old image */
 	/*
-	 * blocks that are still allocated after all old blocks without use are
-	 * freed and before any new block is allocated
+	 * blocks of the old image that stay allocated: the block bitmap after
+	 * unneeded blocks are freed, and before new blocks are allocated
 	 */
 	ext2fs_block_bitmap kept;
 	uint8_t *state;		/* [node]: enum like_state */

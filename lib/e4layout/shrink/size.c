@@ -403,9 +403,10 @@ static int64_t missing(const struct e4l_size *size, blk64_t free_blocks)
 }
 
 /*
- * Makes the last group of *@size as short as possible.  With a shorter group,
- * more bitmaps and inode tables can be above the new end.  The filesystem then
- * needs a few more blocks.
+ * Makes the last group of *@size as short as possible while @free_blocks blocks
+ * stay free.  If the new end is lower, more bitmaps and inode tables may have to
+ * move below the end.  If the free blocks do not suffice for these tables, a
+ * larger size is tried.
  */
 static errcode_t shorten(struct e4l *e, blk64_t free_blocks,
 			 struct e4l_size *size)
