@@ -15,8 +15,8 @@ extern "C" {
  * of the filesystem is mounted for writing.
  *
  * @what: E4L_REPACK_FILES, E4L_REPACK_TREES and E4L_REPACK_FREE have an effect.
- * E4L_REPACK_DRY_RUN, E4L_REPACK_DISCARD, E4L_REPACK_INODES and the channel of
- * a journal are refused with E4L_ET_OPTION.
+ * E4L_REPACK_DRY_RUN, E4L_REPACK_DISCARD, E4L_REPACK_INODES, E4L_REPACK_SHRINK
+ * and the channel of a journal are refused with E4L_ET_OPTION.
  *
  * @callbacks: progress() reports moved blocks.  stop() is called between files
  * and between the parts of a large file.

@@ -56,8 +56,14 @@ START_TEST(refuses_to_read)
 {
 	struct e4l_model_options model_options = { 0 };
 	struct e4l_scan_ops scan_ops = { .piece = no_piece };
+	struct e4l_check_options check_options = { .flags = NEWER_FLAG };
+	struct e4l_check_result found;
 	struct e4l_model model;
 
+	REFUSED(e4l_check(e, &check_options, &found));
+	check_options.flags = 0;
+	NEWER(check_options);
+	REFUSED(e4l_check(e, &check_options, &found));
 	model_options.flags = NEWER_FLAG;
 	REFUSED(e4l_model_build(e, &model_options, &model));
 	model_options.flags = 0;
@@ -88,6 +94,9 @@ START_TEST(refuses_to_repack)
 	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
 	what.flags = E4L_REPACK_DRY_RUN;
 	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
+	/* a mounted filesystem keeps its size */
+	what.flags = E4L_REPACK_FILES | E4L_REPACK_SHRINK;
+	REFUSED(e4l_online(e, "/", &what, NULL, NULL, NULL, &repacked));
 	what.flags = E4L_REPACK_DEFAULT | E4L_REPACK_DRY_RUN;
 	ck_assert_int_eq(e4l_repack(e, &what, &limits, &callbacks, &repacked),
 			 0);

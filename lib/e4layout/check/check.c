@@ -25,6 +25,9 @@
 #include "usage.h"
 #include "e4layout/open/refusals.h"
 
+#define KNOWN_FLAGS (E4L_CHECK_NO_LAYOUT | E4L_CHECK_LAYOUT_ONLY | \
+		     E4L_CHECK_MOUNTED)
+
 static errcode_t make_tables(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
@@ -202,7 +205,7 @@ errcode_t e4l_check(struct e4l *e, const struct e4l_check_options *options,
 		options = &none;
 	e4l_fail(e, 0, NULL, 0, 0);
 	e4l_clear(result);
-	if (E4L_HAS_UNKNOWN(options))
+	if (options->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(options))
 		return e4l_fail(e, E4L_ET_OPTION, "checking the filesystem",
 				0, 0);
 	e4l_findings_init(&found, options->finding ? options->max_findings : 0);

@@ -449,7 +449,8 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 static bool is_offline_only(const struct e4l_repack_what *what)
 {
 	return what->flags & (E4L_REPACK_DRY_RUN | E4L_REPACK_DISCARD |
-			      E4L_REPACK_INODES) || what->journal;
+			      E4L_REPACK_INODES | E4L_REPACK_SHRINK) ||
+	       what->journal;
 }
 
 static errcode_t run(struct e4l_online *o, const char *mount_point)
