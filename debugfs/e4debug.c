@@ -19,7 +19,7 @@
 #define AT(member) offsetof(struct shell, member)
 static const struct args_option options[] = {
 	{ .name = "write", .letter = 'w', .kind = ARGS_FLAG,
-	  .offset = AT(write), .help = "open for writing" },
+	  .offset = AT(write), .help = "open the filesystem for writing" },
 	{ .name = "request", .letter = 'R', .kind = ARGS_TEXT,
 	  .offset = AT(line), .value = "REQUEST",
 	  .help = "run one request and exit" },
