@@ -55,14 +55,14 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 void e4l_names_free(struct e4l_names *names);
 
 /*
- * Creates an inode bitmap of the files at the @n_paths paths @paths.  If a file
- * is a directory, the bitmap includes all files below the directory.  Paths
- * begin at the root of the filesystem, with or without '/'; symbolic links are
- * not followed.  The caller frees *@ret with ext2fs_free_inode_bitmap().  The
- * call needs up to four bits of memory for each inode of the filesystem.
- * Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or the error of a damaged directory;
- * *@bad is then the index of the path in @paths.  @bad may be NULL.  Other
- * errors: E4L_ET_INTERRUPTED, ENOMEM.
+ * Creates an inode bitmap of the files at @paths, an array of @n_paths paths.
+ * If a file is a directory, the bitmap includes all files below the directory.
+ * Paths begin at the root of the filesystem, with or without '/'; symbolic
+ * links are not followed.  The caller frees *@ret with
+ * ext2fs_free_inode_bitmap().  The call needs up to four bits of memory for
+ * each inode of the filesystem.  Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or the
+ * error of a damaged directory; *@bad is then the index of the path in @paths.
+ * @bad may be NULL.  Other errors: E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
 		      size_t *bad, ext2fs_inode_bitmap *ret);

@@ -104,8 +104,9 @@ struct e4l_repack_what {
 	 */
 	uint64_t shrink_blocks, shrink_free_blocks;
 	/*
-	 * With E4L_REPACK_SHRINK: if an internal journal is longer, reduce it to
-	 * so many blocks, rounded up to a cluster; 0: keep its length.
+	 * With E4L_REPACK_SHRINK: maximum length of an internal journal in
+	 * blocks, rounded up to a cluster.  A longer journal is made shorter.
+	 * 0: the length does not change.
 	 */
 	uint64_t shrink_journal_blocks;
 	uint64_t reserved[5];
@@ -358,10 +359,10 @@ struct e4l_repack_callbacks {
 	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  If
 	 * stop() returns true between steps, the run ends after the current
 	 * transaction.  Within a transaction that copies and zeroes more than
-	 * 16 parts, stop() is called with @inside true after each part or every
-	 * 2 seconds.  If stop() returns true within a transaction, the
-	 * transaction is dropped and the run ends; only free and unwritten
-	 * blocks were written.
+	 * 16 parts, stop() is called with @inside true after each part, and
+	 * every 2 seconds if a part takes longer.  If stop() returns true
+	 * within a transaction, the transaction is dropped and the run ends;
+	 * only free and unwritten blocks were written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*

@@ -75,11 +75,11 @@ struct e4l_scan_ops {
 
 /*
  * Calls the functions of @ops for each inode in use (link count above 0), in
- * inode order, with the extents of the inode.  If @only is not NULL, only the
- * inodes in the bitmap @only are scanned.  @only and @ops are borrowed during
- * the call; each callback gets @priv.  The scan needs a constant amount of
- * memory for each thread.  Damage does not end the scan.  Errors: the error of
- * a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
+ * inode order, with the extents of the inode.  @only is a bitmap of the inodes
+ * to scan, or NULL to scan all inodes.  @only and @ops are borrowed during the
+ * call; each callback gets @priv.  The scan needs a constant amount of memory
+ * for each thread.  Damage does not end the scan.  Errors: the error of a
+ * callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);

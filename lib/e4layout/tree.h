@@ -182,15 +182,16 @@ struct e4l_load_damage {
 };
 
 /*
- * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
- * tree, with all properties that ext4 has, and preallocated extents.
- * e4l_tree_load_fs() does not read the data of files.  The caller passes a
- * descriptor of the device to e4l_tree_set_data_fd(), and the device must not
- * change until the image is written.  Loading needs 4 bytes of memory for each
- * inode of the filesystem, besides the memory for the tree.  If @damage is not
- * NULL, damaged files, everything below damaged directories, and damaged parts
- * of directories are skipped.  Errors: as for e4l_tree_add() and functions of
- * libext2fs; E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (also with @damage),
+ * Loads the files of @e's filesystem into a new tree, with all properties that
+ * ext4 stores, and with preallocated extents.  The filesystem begins at byte
+ * @offset_bytes of its device.  e4l_tree_load_fs() does not read the data of
+ * files.  The caller passes a descriptor of the device to
+ * e4l_tree_set_data_fd(), and the device must not change until the image is
+ * written.  Loading needs 4 bytes of memory for each inode of the filesystem,
+ * besides the memory for the tree.  If @damage is not NULL, damaged files,
+ * everything below damaged directories, and damaged parts of directories are
+ * skipped.  Errors: as for e4l_tree_add() and functions of libext2fs;
+ * E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (even if @damage is not NULL),
  * E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
  * E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where() returns the file.  After
  * an error, @t can only be freed.
