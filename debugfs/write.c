@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/full_io.h"
 #include "e4layout/base/plug_io.h"
 #include "e4layout/base/stat.h"
@@ -447,7 +448,6 @@ bool do_write(struct shell *s, int argc, const char *const *argv)
 	file_free(&w.f);
 	free(w.after);
 	free(w.zero);
-	if (w.fd >= 0)
-		close(w.fd);
+	e4l_close_fd(w.fd);
 	return ok;
 }

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fs.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/tree_edit.h"
 #include "mke4fs_dm_verity.h"
@@ -274,8 +275,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	}
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	err = fd < 0 || ioctl(fd, BLKGETSIZE64, bytes) ? errno : 0;
-	if (fd >= 0)
-		close(fd);
+	e4l_close_fd(fd);
 	if (err)
 		say_error(name, "cannot read the size", err);
 	return !err;

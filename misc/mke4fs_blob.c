@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "mke4fs_blob.h"
 #include "support/say.h"
@@ -355,8 +356,7 @@ void blob_close(struct blob *b)
 {
 	archive_read_free(b->plain);
 	archive_read_free(b->in);
-	if (b->fd >= 0)
-		close(b->fd);
+	e4l_close_fd(b->fd);
 	free(b->buf);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/full_io.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/like.h"
@@ -47,8 +48,7 @@ static bool close_target(const char *name, struct target_file *tf, bool done)
 		say_write_error(name, name, "writing", errno);
 		done = false;
 	}
-	if (tf->direct_fd >= 0)
-		close(tf->direct_fd);
+	e4l_close_fd(tf->direct_fd);
 	close(tf->fd);
 	if (!done && tf->is_new)
 		unlink(name);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/plug_io.h"
 #include "mke4fs_image.h"
 #include "support/say.h"
@@ -20,8 +21,7 @@ void drop_image(struct image *im)
 	e4l_free(im->e);
 	if (im->fs)
 		ext2fs_free(im->fs);
-	if (im->proto_fd >= 0)
-		close(im->proto_fd);
+	e4l_close_fd(im->proto_fd);
 	im->plan = NULL;
 	im->e = NULL;
 	im->fs = NULL;

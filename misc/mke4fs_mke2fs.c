@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "mke4fs_image.h"
 #include "support/say.h"
@@ -253,8 +254,7 @@ static void pass_said(int fd, const char *path, const char *name, FILE *to)
 	size_t room = 0;
 
 	if (!in) {
-		if (fd >= 0)
-			close(fd);
+		e4l_close_fd(fd);
 		return;
 	}
 	while (getline(&line, &room, in) >= 0) {
@@ -322,13 +322,11 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		err = errno;
 	if (!err)
 		err = spawn_mke2fs(argv, voice, fd[1], out, &pid);
-	if (fd[1] >= 0)
-		close(fd[1]);
+	e4l_close_fd(fd[1]);
 	if (err) {
 		say_error("mke2fs", "cannot run", err);
 		status = -1;
-		if (fd[0] >= 0)
-			close(fd[0]);
+		e4l_close_fd(fd[0]);
 	} else {
 		status = hear(fd[0], pid, voice, path, c->device);
 	}

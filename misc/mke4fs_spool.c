@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/full_io.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
@@ -166,7 +167,6 @@ void spool_describe(const struct spool *s, uint64_t pos, struct e4l_entry *e)
 
 void spool_free(struct spool *s)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	e4l_close_fd(s->fd);
 	free(s->stretches);
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/layer.h"
 #include "e4layout/populate/tree_edit.h"
@@ -613,8 +614,7 @@ static bool is_archive(const struct tar *r)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || pread(fd, &magic, sizeof(magic), at) < 0)
 		magic = 0;
-	if (fd >= 0)
-		close(fd);
+	e4l_close_fd(fd);
 	if (ext2fs_le16_to_cpu(magic) != EXT2_SUPER_MAGIC)
 		return true;
 	say("%s: an ext2, ext3 or ext4 filesystem, not an archive: use "

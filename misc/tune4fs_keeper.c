@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "support/verify.h"
@@ -98,10 +99,8 @@ bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
 void keeper_close(struct keeper *p)
 {
 	p->e = NULL;
-	if (p->dir >= 0)
-		close(p->dir);
-	if (p->sysfs >= 0)
-		close(p->sysfs);
+	e4l_close_fd(p->dir);
+	e4l_close_fd(p->sysfs);
 	p->dir = p->sysfs = -1;
 	if (p->opened)
 		target_close(&p->target);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "replace.h"
 #include "say.h"
@@ -162,8 +163,7 @@ static bool replace(const char *path, const struct content *content)
 			 write_undisturbed(temporary, path, content);
 	if (done && fsync(dir))
 		done = say_failed(path, errno);
-	if (dir >= 0)
-		close(dir);
+	e4l_close_fd(dir);
 	free(temporary);
 	return done;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
@@ -59,8 +60,7 @@ static const struct container *container_of(const struct target *t)
 	const char *magic;
 	size_t i;
 
-	if (fd >= 0)
-		close(fd);
+	e4l_close_fd(fd);
 	for (i = 0; i < sizeof(containers) / sizeof(*containers); i++) {
 		magic = containers[i].magic;
 		if (len == sizeof(start) &&

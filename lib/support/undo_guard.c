@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/shell_word.h"
 #include "undo_guard.h"
 
@@ -372,8 +373,7 @@ static errcode_t sync_directory(const char *path)
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY);
 	if (fd < 0 || fsync(fd))
 		err = errno;
-	if (fd >= 0)
-		close(fd);
+	e4l_close_fd(fd);
 	free(copy);
 	return err;
 }
@@ -393,8 +393,7 @@ errcode_t undo_guard_try(const char *path)
 		if (unlink(path) && !err)
 			err = errno;
 	}
-	if (second >= 0)
-		close(second);
+	e4l_close_fd(second);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "failure.h"
 #include "file.h"
@@ -96,8 +97,7 @@ enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 
 void e4l_file_close(struct e4l_open_file *f)
 {
-	if (f->fd >= 0)
-		close(f->fd);
+	e4l_close_fd(f->fd);
 	f->fd = -1;
 	free(f->ex);
 	f->ex = NULL;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "failure.h"
 #include "move_ext.h"
 #include "way.h"
@@ -156,8 +157,7 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;
 	if (err) {
-		if (fd >= 0)
-			close(fd);
+		e4l_close_fd(fd);
 		return err;
 	}
 	e4l_resident_note(fd, at, bytes, &m.pages);

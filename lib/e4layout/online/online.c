@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <e4layout/model.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
@@ -487,8 +488,7 @@ static void end(struct e4l_online *o)
 	free(o->claimed);
 	free(o->block);
 	free(o->v);
-	if (o->root_fd >= 0)
-		close(o->root_fd);
+	e4l_close_fd(o->root_fd);
 }
 
 errcode_t e4l_online(struct e4l *e, const char *mount_point,

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/shell_word.h"
 #include "e4layout/base/stat.h"
 #include "hold.h"
@@ -90,8 +91,7 @@ void e4l_hold_free(struct e4l_hold *h)
 {
 	if (!h)
 		return;
-	if (h->lock_fd >= 0)
-		close(h->lock_fd);
+	e4l_close_fd(h->lock_fd);
 	e4l_in_use_free(h->in_use);
 	e4l_in_use_by_free(&h->others);
 	free(h->device);

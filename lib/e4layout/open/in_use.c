@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "in_use.h"
 #include "mounts.h"
@@ -390,8 +391,7 @@ void e4l_in_use_free(struct e4l_in_use *u)
 	unsigned int i;
 
 	for (i = 0; u && i < u->n; i++)
-		if (u->fd[i] >= 0)
-			close(u->fd[i]);
+		e4l_close_fd(u->fd[i]);
 	free(u);
 }
 

@@ -18,6 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/fd.h"
 #include "e4layout/base/stat.h"
 #include "tree.h"
 
@@ -496,8 +497,7 @@ static void walk_dir(struct walker *me, uint32_t dir)
 	errno = err;
 	if (fd < 0 || fchdir(fd)) {
 		fail(w, errno, dir, NULL, NULL);
-		if (fd >= 0)
-			close(fd);
+		e4l_close_fd(fd);
 		return;
 	}
 	err = list_readable(me, fd);
