@@ -183,6 +183,20 @@ static void reverse(uint32_t *v, size_t n)
 	}
 }
 
+static void start_root(struct node *root)
+{
+	root->links = 2;
+	if (root->priority == PRIORITY_NONE)
+		root->priority = 0;
+}
+
+static bool has_too_many_links(const struct e4l_populate *p,
+			       const struct node *dir)
+{
+	return dir->links >= EXT2_LINK_MAX &&
+	       !ext2fs_has_feature_dir_nlink(p->fs->super);
+}
+
 /*
  * Lists all directories in p->dirs, from the root on, parents before children.
  */
@@ -195,9 +209,7 @@ static errcode_t walk(struct e4l_populate *p)
 
 	if (!err)
 		stack.v[stack.n++] = E4L_TREE_ROOT;
-	p->t->nodes.v[E4L_TREE_ROOT].links = 2;
-	if (p->t->nodes.v[E4L_TREE_ROOT].priority == PRIORITY_NONE)
-		p->t->nodes.v[E4L_TREE_ROOT].priority = 0;
+	start_root(&p->t->nodes.v[E4L_TREE_ROOT]);
 	while (stack.n && !err) {
 		uint32_t id = stack.v[--stack.n];
 		struct node *dir = &p->t->nodes.v[id];
@@ -217,8 +229,7 @@ static errcode_t walk(struct e4l_populate *p)
 				stack.v[stack.n++] = child;
 		}
 		reverse(stack.v + below, stack.n - below);
-		if (!err && dir->links >= EXT2_LINK_MAX &&
-		    !ext2fs_has_feature_dir_nlink(p->fs->super))
+		if (!err && has_too_many_links(p, dir))
 			err = e4l_pop_fail(p, E4L_ET_TOO_MANY_LINKS,
 					   "counting subdirectories", id);
 	}

@@ -476,25 +476,33 @@ static errcode_t fail(struct walk *w, errcode_t err, uint32_t dir,
 	return err;
 }
 
-static void walk_dir(struct walker *me, uint32_t dir)
+/* Opens the directory @dir of the source.  On failure, sets errno. */
+static int open_source_dir(struct walk *w, uint32_t dir)
 {
-	struct walk *w = me->w;
-	errcode_t err;
 	char *path;
-	size_t i;
-	int fd;
+	int fd, err;
 
 	pthread_mutex_lock(&w->lock);
 	path = e4l_tree_source_path(w->t, dir);
 	pthread_mutex_unlock(&w->lock);
 	if (!path) {
-		fail(w, ENOMEM, dir, NULL, NULL);
-		return;
+		errno = ENOMEM;
+		return -1;
 	}
 	fd = e4l_tree_open_dir(tree_source(w->t)->fd, path, O_RDONLY);
 	err = errno;
 	free(path);
 	errno = err;
+	return fd;
+}
+
+static void walk_dir(struct walker *me, uint32_t dir)
+{
+	struct walk *w = me->w;
+	int fd = open_source_dir(w, dir);
+	errcode_t err;
+	size_t i;
+
 	if (fd < 0 || fchdir(fd)) {
 		fail(w, errno, dir, NULL, NULL);
 		e4l_close_fd(fd);
@@ -514,6 +522,31 @@ static void walk_dir(struct walker *me, uint32_t dir)
 
 /* ----------------------------------------------------------------- threads */
 
+/*
+ * Waits for a directory to walk.  Returns false if none can follow.  The caller
+ * holds w->lock.
+ */
+static bool next_dir(struct walk *w, uint32_t *dir)
+{
+	while (!w->todo.n && w->busy && !w->err)
+		pthread_cond_wait(&w->more, &w->lock);
+	if (!w->todo.n || w->err)
+		return false;
+	*dir = w->todo.v[--w->todo.n];
+	w->busy++;
+	return true;
+}
+
+static void free_walker(struct walker *me)
+{
+	free(me->names.v);
+	free(me->found.v);
+	free(me->stretches.v);
+	free(me->xattrs.v);
+	free(me->values.v);
+	free(me);
+}
+
 static void *walk_thread(void *arg)
 {
 	struct walk *w = arg;
@@ -531,13 +564,7 @@ static void *walk_thread(void *arg)
 	}
 	me->w = w;
 	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		while (!w->todo.n && w->busy && !w->err)
-			pthread_cond_wait(&w->more, &w->lock);
-		if (!w->todo.n || w->err)
-			break;
-		dir = w->todo.v[--w->todo.n];
-		w->busy++;
+	while (next_dir(w, &dir)) {
 		pthread_mutex_unlock(&w->lock);
 		walk_dir(me, dir);
 		pthread_mutex_lock(&w->lock);
@@ -545,12 +572,7 @@ static void *walk_thread(void *arg)
 		pthread_cond_broadcast(&w->more);
 	}
 	pthread_mutex_unlock(&w->lock);
-	free(me->names.v);
-	free(me->found.v);
-	free(me->stretches.v);
-	free(me->xattrs.v);
-	free(me->values.v);
-	free(me);
+	free_walker(me);
 	return NULL;
 }
 
