@@ -281,11 +281,11 @@ static errcode_t rebuild(struct quota_file *f)
 	return ext2fs_inode_size_set(l->fs, (struct ext2_inode *)f->inode, len);
 }
 
-static errcode_t store(struct quota_file *f)
+/* Adds runs for the new length to @file: old blocks first, then new blocks. */
+static errcode_t add_runs(struct quota_file *f, struct like_file *file)
 {
 	struct e4l_like *l = f->l;
-	struct like_file file = { .first = l->runs.n };
-	uint32_t blocks = f->len / l->fs->blocksize, have = 0, k;
+	uint32_t blocks = f->len / l->fs->blocksize, have = 0;
 	errcode_t err = 0;
 	size_t i;
 
@@ -296,24 +296,41 @@ static errcode_t store(struct quota_file *f)
 			return E4L_ET_QUOTA;
 		if (r.len > blocks - have)
 			r.len = blocks - have;
-		err = e4l_like_add_run(l, &file, r);
+		err = e4l_like_add_run(l, file, r);
 		have += r.len;
 	}
 	if (!err && have < blocks)
-		err = e4l_like_add_run(l, &file, (struct like_run) {
+		err = e4l_like_add_run(l, file, (struct like_run) {
 			.lblk = have, .len = blocks - have,
 		});
+	return err;
+}
+
+static errcode_t put_run(const struct quota_file *f, const struct like_run *r)
+{
+	size_t bs = f->l->fs->blocksize;
+	errcode_t err = 0;
+	uint32_t k;
+
+	for (k = 0; k < r->len && !err; k++)
+		err = e4l_like_put_block(f->l, r->pblk + k,
+					 f->bytes + (r->lblk + k) * bs);
+	return err;
+}
+
+static errcode_t store(struct quota_file *f)
+{
+	struct e4l_like *l = f->l;
+	struct like_file file = { .first = l->runs.n };
+	errcode_t err = add_runs(f, &file);
+	size_t i;
+
 	if (!err)
 		err = e4l_like_drop(l, f->ino, f->inode, &f->map, &file);
 	if (!err)
 		err = e4l_like_settle(l, f->ino, f->inode, &f->map, &file);
-	for (i = 0; i < file.n && !err && !l->missing; i++) {
-		const struct like_run r = l->runs.v[file.first + i];
-
-		for (k = 0; k < r.len && !err; k++)
-			err = e4l_like_put_block(l, r.pblk + k, f->bytes +
-				(size_t)(r.lblk + k) * l->fs->blocksize);
-	}
+	for (i = 0; i < file.n && !err && !l->missing; i++)
+		err = put_run(f, &l->runs.v[file.first + i]);
 	l->runs.n = file.first;
 	return err ? err : ext2fs_write_inode_full(l->fs, f->ino,
 				(struct ext2_inode *)f->inode,
