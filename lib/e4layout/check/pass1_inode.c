@@ -414,6 +414,28 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 	       !inode_holds_anything(inode);
 }
 
+static bool bad_blocks_inode_ok(const struct ext2_inode *inode)
+{
+	return !inode->i_mode && !inode->i_uid && !inode->i_gid &&
+	       !inode->i_links_count && !inode->i_file_acl &&
+	       !(inode->i_flags & EXT4_INLINE_DATA_FL);
+}
+
+/* Whether the boot loader, resize, or an unused reserved inode is valid. */
+static bool other_reserved_ok(ext2_ino_t ino, const struct ext2_inode *inode)
+{
+	if (ino == EXT2_BOOT_LOADER_INO)
+		return !LINUX_S_ISDIR(inode->i_mode);
+	return !inode->i_mode || (ino == EXT2_RESIZE_INO &&
+				  LINUX_S_ISREG(inode->i_mode));
+}
+
+/* Whether the filesystem has the quota file @ino. */
+static bool wants_quota_inode(struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return ext2fs_has_feature_quota(sb) && e4l_is_quota_inode(sb, ino);
+}
+
 /*
  * Checks a reserved inode, except for its map.  Returns false if the inode also
  * needs the checks of an ordinary inode.
@@ -422,35 +444,24 @@ static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)
 {
 	struct ext2_super_block *sb = ck->fs->super;
-	bool wanted = true, ok = true, done = true;
+	bool ok, done = true;
 
 	if (ino == EXT2_BAD_INO) {
-		ok = !inode->i_mode && !inode->i_uid && !inode->i_gid &&
-		     !inode->i_links_count && !inode->i_file_acl &&
-		     !(inode->i_flags & EXT4_INLINE_DATA_FL);
+		ok = bad_blocks_inode_ok(inode);
 	} else if (ino == EXT2_ROOT_INO) {
 		return false;
 	} else if (ino == EXT2_JOURNAL_INO) {
-		wanted = sb->s_journal_inum == ino;
-		ok = purpose_ok(inode, wanted);
-		done = wanted;
+		done = sb->s_journal_inum == ino;
+		ok = purpose_ok(inode, done);
 	} else if (ino == EXT4_USR_QUOTA_INO || ino == EXT4_GRP_QUOTA_INO ||
 		   ino == sb->s_prj_quota_inum) {
-		wanted = ext2fs_has_feature_quota(sb) &&
-			 e4l_is_quota_inode(sb, ino);
-		ok = purpose_ok(inode, wanted);
-		done = wanted;
+		done = wants_quota_inode(sb, ino);
+		ok = purpose_ok(inode, done);
 	} else if (ino == sb->s_orphan_file_inum) {
-		wanted = ext2fs_has_feature_orphan_file(sb);
-		ok = purpose_ok(inode, wanted);
-		done = wanted;
+		done = ext2fs_has_feature_orphan_file(sb);
+		ok = purpose_ok(inode, done);
 	} else if (ino < EXT2_FIRST_INODE(sb)) {
-		if (ino == EXT2_BOOT_LOADER_INO)
-			ok = !LINUX_S_ISDIR(inode->i_mode);
-		else if (ino == EXT2_RESIZE_INO)
-			ok = !inode->i_mode || LINUX_S_ISREG(inode->i_mode);
-		else
-			ok = !inode->i_mode;
+		ok = other_reserved_ok(ino, inode);
 	} else {
 		return false;
 	}
