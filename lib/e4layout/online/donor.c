@@ -211,6 +211,35 @@ static struct e4l_slice take_kept(struct merge *m)
 	return s;
 }
 
+/* Sorts the lists of changes, and starts merging them with the donor's map. */
+static struct merge begin_merge(struct e4l_donor *d, bool committed)
+{
+	sort(d->taken, d->n_taken);
+	if (committed)
+		sort(d->given, d->n_given);
+	return (struct merge) {
+		.v = d->v, .end = d->v + d->n,
+		.taken = d->taken, .taken_end = d->taken + d->n_taken,
+		.given = d->given,
+		.given_end = d->given + (committed ? d->n_given : 0),
+	};
+}
+
+/* Removes the next slice of the result from @m.  Returns false at the end. */
+static bool take_next(struct merge *m, struct e4l_slice *slice)
+{
+	bool kept = next_kept(m);
+
+	if (m->given != m->given_end &&
+	    (!kept || m->given->pblk < m->rest.pblk)) {
+		*slice = *m->given++;
+		return true;
+	}
+	if (kept)
+		*slice = take_kept(m);
+	return kept;
+}
+
 /*
  * Updates the donor's map: removes the blocks that files have taken.  If
  * @committed is true, the exchanges are durable, and the blocks that files have
@@ -218,31 +247,13 @@ static struct e4l_slice take_kept(struct merge *m)
  */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
-	struct e4l_slice *v = NULL;
+	struct merge m = begin_merge(d, committed);
+	struct e4l_slice *v = NULL, slice;
 	size_t n = 0, max = 0;
-	struct merge m;
 	errcode_t err = 0;
-	bool kept;
 
-	sort(d->taken, d->n_taken);
-	if (committed)
-		sort(d->given, d->n_given);
-	m = (struct merge) {
-		.v = d->v, .end = d->v + d->n,
-		.taken = d->taken, .taken_end = d->taken + d->n_taken,
-		.given = d->given,
-		.given_end = d->given + (committed ? d->n_given : 0),
-	};
-	while (!err) {
-		kept = next_kept(&m);
-		if (m.given != m.given_end &&
-		    (!kept || m.given->pblk < m.rest.pblk))
-			err = append(&v, &n, &max, *m.given++);
-		else if (kept)
-			err = append(&v, &n, &max, take_kept(&m));
-		else
-			break;
-	}
+	while (!err && take_next(&m, &slice))
+		err = append(&v, &n, &max, slice);
 	if (err) {
 		free(v);
 		return err;
