@@ -1019,6 +1019,25 @@ void e4l_place_free(struct e4l_place *p)
 	free(p);
 }
 
+static bool is_window(uint32_t window)
+{
+	return window >= MIN_WINDOW && window <= MAX_WINDOW &&
+	       !(window & (window - 1));
+}
+
+/* Allocates the tables of @p.  Returns false if there is no memory. */
+static bool allocate(struct e4l_place *p)
+{
+	dgrp_t groups = p->fs->group_desc_count;
+
+	p->hint = calloc((size_t)groups * CLASSES, sizeof(*p->hint));
+	p->zeroed = calloc(groups, sizeof(*p->zeroed));
+	p->shared = calloc(groups, sizeof(*p->shared));
+	p->own = e4l_array_zalloc(p->own_mask + 1ULL, sizeof(*p->own));
+	p->gaps = calloc(p->per_block, sizeof(*p->gaps));
+	return p->hint && p->zeroed && p->shared && p->own && p->gaps;
+}
+
 errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 			struct e4l_place **ret)
 {
@@ -1029,8 +1048,7 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 	if (flags & ~(E4L_PLACE_PACK | E4L_PLACE_NO_READ | E4L_PLACE_NO_ZERO))
 		return e4l_fail(e, E4L_ET_OPTION,
 				"starting the inode placement", 0, 0);
-	if (window && (window < MIN_WINDOW || window > MAX_WINDOW ||
-		       window & (window - 1)))
+	if (window && !is_window(window))
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT,
 				"setting the inode window", 0, 0);
 	if (!fs->inode_map)
@@ -1046,13 +1064,7 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 	p->per_block = fs->blocksize / EXT2_INODE_SIZE(fs->super);
 	p->frontier = EXT2_FIRST_INO(fs->super);
 	p->own_mask = 63;
-	p->hint = calloc((size_t)fs->group_desc_count * CLASSES,
-			 sizeof(*p->hint));
-	p->zeroed = calloc(fs->group_desc_count, sizeof(*p->zeroed));
-	p->shared = calloc(fs->group_desc_count, sizeof(*p->shared));
-	p->own = e4l_array_zalloc(p->own_mask + 1ULL, sizeof(*p->own));
-	p->gaps = calloc(p->per_block, sizeof(*p->gaps));
-	if (!p->hint || !p->zeroed || !p->shared || !p->own || !p->gaps) {
+	if (!allocate(p)) {
 		e4l_place_free(p);
 		return ENOMEM;
 	}
