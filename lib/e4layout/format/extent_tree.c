@@ -56,6 +56,37 @@ static bool within(const struct bounds *b, blk64_t pblk, blk64_t len)
 	return pblk > b->first && len <= b->end && pblk <= b->end - len;
 }
 
+static uint64_t join_pblk(uint32_t lo, uint16_t hi)
+{
+	return ext2fs_le32_to_cpu(lo) | (uint64_t)ext2fs_le16_to_cpu(hi) << 32;
+}
+
+/*
+ * Returns the error of an extent that may begin at logical block @next, or 0.
+ * @next can be 2^32.
+ */
+static errcode_t check_run(const struct e4l_token *run, uint64_t next,
+			   const struct e4l_node_pos *pos,
+			   const struct bounds *bounds)
+{
+	uint64_t last = (uint64_t)run->lblk + run->arg - 1;
+
+	if (run->arg && run->lblk >= next && last > FILE_LAST_LBLK)
+		return E4L_ET_EXTENT_END;
+	if (!run->arg || run->lblk < next || last > pos->last)
+		return E4L_ET_EXTENT_ORDER;
+	return within(bounds, run->pblk, run->arg) ? 0 : E4L_ET_EXTENT_RANGE;
+}
+
+static errcode_t check_node(const struct e4l_token *node, uint64_t next,
+			    const struct e4l_node_pos *pos,
+			    const struct bounds *bounds)
+{
+	if (node->lblk < next || node->lblk > pos->last)
+		return E4L_ET_EXTENT_ORDER;
+	return within(bounds, node->pblk, 1) ? 0 : E4L_ET_BLOCK_RANGE;
+}
+
 static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			     unsigned int n, const struct e4l_node_pos *pos,
 			     struct e4l_token_vec *out)
@@ -68,28 +99,18 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 	if (!e4l_token_grow(out, n))
 		return ENOMEM;
 	for (i = 0; i < n; i++) {
-		uint32_t lblk = ext2fs_le32_to_cpu(leaf[i].lblk);
 		unsigned int len = ext2fs_le16_to_cpu(leaf[i].len);
 		bool unwritten = len > E4L_WRITTEN_MAX_BLOCKS;
 		struct e4l_token run = {
 			.kind = unwritten ? TOKEN_UNWRITTEN : TOKEN_WRITTEN,
-			.pblk = ext2fs_le32_to_cpu(leaf[i].pblk_lo) |
-				(uint64_t)ext2fs_le16_to_cpu(leaf[i].pblk_hi)
-				<< 32,
-			.lblk = lblk,
+			.pblk = join_pblk(leaf[i].pblk_lo, leaf[i].pblk_hi),
+			.lblk = ext2fs_le32_to_cpu(leaf[i].lblk),
 			.arg = unwritten ? len - E4L_WRITTEN_MAX_BLOCKS : len,
 		};
-		uint64_t last = (uint64_t)lblk + run.arg - 1;
-		errcode_t why = 0;
+		errcode_t why = check_run(&run, next, pos, &bounds);
 
-		if (run.arg && lblk >= next && last > FILE_LAST_LBLK)
-			why = E4L_ET_EXTENT_END;
-		else if (!run.arg || lblk < next || last > pos->last)
-			why = E4L_ET_EXTENT_ORDER;
-		else if (!within(&bounds, run.pblk, run.arg))
-			why = E4L_ET_EXTENT_RANGE;
-		else
-			next = (uint64_t)lblk + run.arg;
+		if (!why)
+			next = (uint64_t)run.lblk + run.arg;
 		out->v[out->n++] = why ? damage(pos->blk, why) : run;
 	}
 	return 0;
@@ -111,20 +132,15 @@ static errcode_t decode_index(ext2_filsys fs, const struct disk_index *index,
 				 ext2fs_le32_to_cpu(index[i + 1].lblk) : 0;
 		struct e4l_token node = {
 			.kind = TOKEN_NODE, .level = pos->level - 1,
-			.pblk = ext2fs_le32_to_cpu(index[i].child_lo) |
-				(uint64_t)ext2fs_le16_to_cpu(index[i].child_hi)
-				<< 32,
+			.pblk = join_pblk(index[i].child_lo,
+					  index[i].child_hi),
 			.lblk = lblk,
 			.arg = after > lblk && after <= pos->last ?
 			       after - 1 : pos->last,
 		};
-		errcode_t why = 0;
+		errcode_t why = check_node(&node, next, pos, &bounds);
 
-		if (lblk < next || lblk > pos->last)
-			why = E4L_ET_EXTENT_ORDER;
-		else if (!within(&bounds, node.pblk, 1))
-			why = E4L_ET_BLOCK_RANGE;
-		else
+		if (!why)
 			next = (uint64_t)lblk + 1;
 		out->v[out->n++] = why ? damage(pos->blk, why) : node;
 	}
