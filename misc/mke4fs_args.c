@@ -315,6 +315,16 @@ static bool one_stdin(const struct config *c)
 	return false;
 }
 
+/* If a given option has no files to apply to, prints an error. */
+static bool has_files_for(const struct config *c, const char *option,
+			  bool given)
+{
+	if (!given || fills(c))
+		return true;
+	say("%s requires -d, --manifest or --from", option);
+	return false;
+}
+
 /* If options cannot be given together, prints an error and returns false. */
 static bool options_agree(const struct config *c)
 {
@@ -332,18 +342,10 @@ static bool options_agree(const struct config *c)
 		say("--one-file-system requires -d");
 		return false;
 	}
-	if (c->fs_configs.n && !fills(c)) {
-		say("--fs-config requires -d, --manifest or --from");
+	if (!has_files_for(c, "--fs-config", c->fs_configs.n) ||
+	    !has_files_for(c, "--verity", c->verity.n) ||
+	    !has_files_for(c, "--dm-verity", c->dm_verity))
 		return false;
-	}
-	if (c->verity.n && !fills(c)) {
-		say("--verity requires -d, --manifest or --from");
-		return false;
-	}
-	if (c->dm_verity && !fills(c)) {
-		say("--dm-verity requires -d, --manifest or --from");
-		return false;
-	}
 	if (c->common.partition && !c->from) {
 		say("--partition requires --from");
 		return false;
