@@ -525,6 +525,20 @@ static void put_tail_sum(const struct e4l_journal *j, uint8_t *block)
 	memcpy(block + j->e->fs->blocksize - sizeof(sum), &sum, sizeof(sum));
 }
 
+/* Writes a copy of @b to the log, without the bytes that need an escape. */
+static errcode_t write_copy(struct writer *w, const struct txn_block *b)
+{
+	uint8_t *block;
+	errcode_t err = writer_next(w, &block);
+
+	if (err)
+		return err;
+	memcpy(block, b->data, w->j->e->fs->blocksize);
+	if (needs_escape(b))
+		memset(block, 0, sizeof(uint32_t));
+	return 0;
+}
+
 /*
  * Writes a descriptor block for @n blocks to the log, and then the @n blocks.
  * @n must not exceed tags_per_block.
@@ -554,15 +568,9 @@ static errcode_t write_described(struct writer *w,
 		}
 	}
 	put_tail_sum(j, block);
-	for (i = 0; i < n; i++) {
-		err = writer_next(w, &block);
-		if (err)
-			return err;
-		memcpy(block, blocks[i].data, j->e->fs->blocksize);
-		if (needs_escape(&blocks[i]))
-			memset(block, 0, sizeof(uint32_t));
-	}
-	return 0;
+	for (i = 0; i < n && !err; i++)
+		err = write_copy(w, &blocks[i]);
+	return err;
 }
 
 static errcode_t write_commit(struct writer *w)

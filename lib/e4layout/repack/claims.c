@@ -117,6 +117,14 @@ void e4l_claims_free(struct e4l_claims *c)
 	free(c);
 }
 
+/* Returns the number of clusters at the start of @run that @prev also has. */
+static uint64_t shared_clusters(const struct run *prev, const struct run *run)
+{
+	uint64_t end = prev->start + prev->len;
+
+	return end > run->start ? end - run->start : 0;
+}
+
 /*
  * Converts @extents to sorted runs of clusters in c->runs, without duplicates.
  * Sets *@used to the number of runs.
@@ -140,11 +148,9 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 	}
 	e4l_sort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
 	for (i = 0; i < n; i++) {
-		struct run *prev = *used ? &c->runs[*used - 1] : NULL;
-		uint64_t shared = prev && prev->start + prev->len >
-				  c->runs[i].start ?
-				  prev->start + prev->len - c->runs[i].start :
-				  0;
+		uint64_t shared = !*used ? 0 :
+				  shared_clusters(&c->runs[*used - 1],
+						  &c->runs[i]);
 
 		/* two extents may share a cluster, but never a block */
 		if (shared > (EXT2FS_CLUSTER_RATIO(fs) > 1))
