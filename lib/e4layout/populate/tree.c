@@ -422,11 +422,14 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret)
 {
-	struct link_group *g = &t->groups.v[t->nodes.v[id].child];
+	struct link_group *g;
 
+	if (!e4l_tree_has(t, id))
+		return E4L_ET_BAD_ARGUMENT;
 	*ret = &t->nodes.v[id];
 	if (!((*ret)->flags & NODE_GROUPED))
 		return 0;
+	g = &t->groups.v[(*ret)->child];
 	if (!g->changed) {
 		if (vec_room(&t->changed, 1))
 			return ENOMEM;
@@ -528,11 +531,8 @@ errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_time *mtime)
 {
 	struct node *n;
-	errcode_t err;
+	errcode_t err = e4l_tree_change(t, id, &n);
 
-	if (!e4l_tree_has(t, id))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_tree_change(t, id, &n);
 	if (!err)
 		n->mtime = e4l_pack_stamp(mtime);
 	return err;
@@ -784,11 +784,8 @@ errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			     uint32_t gid)
 {
 	struct node *n;
-	errcode_t err;
+	errcode_t err = e4l_tree_change(t, id, &n);
 
-	if (!e4l_tree_has(t, id))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_tree_change(t, id, &n);
 	if (err)
 		return err;
 	n->uid = uid;

@@ -280,7 +280,7 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
  * Sets *@ret to the node through which the inode of @id must be changed.  If
  * the inode has one name, *@ret is the node @id.  If the inode has several
  * names, *@ret is a node in @changed that represents all names.  Errors:
- * ENOMEM.
+ * E4L_ET_BAD_ARGUMENT if there is no node @id; ENOMEM.
  */
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 

@@ -465,11 +465,8 @@ errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 {
 	size_t at = t->xbytes.n;
 	struct node *n;
-	errcode_t err;
+	errcode_t err = e4l_tree_change(t, id, &n);
 
-	if (!e4l_tree_has(t, id))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_tree_change(t, id, &n);
 	if (err)
 		return err;
 	err = copy_set(t, &t->sets.v[n->xattr], x);
@@ -558,11 +555,8 @@ errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms)
 	struct e4l_tree_xattr x = { .name = "system.posix_acl_access" };
 	struct node *n;
 	uint8_t *acl;
-	errcode_t err;
+	errcode_t err = e4l_tree_change(t, id, &n);
 
-	if (!e4l_tree_has(t, id))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_tree_change(t, id, &n);
 	if (err)
 		return err;
 	err = copy_acl(t, &t->sets.v[n->xattr], &acl, &x.size);
