@@ -45,11 +45,22 @@ struct load {
 
 /* ------------------------------------------------------------------ content */
 
+/* Whether the stretch @next extends @s, in the file and on disk. */
+static bool extends(const struct e4l_stretch *s, const struct e4l_stretch *next)
+{
+	return s->offset + s->bytes == next->offset &&
+	       s->unwritten == next->unwritten &&
+	       (s->unwritten || s->pos + s->bytes == next->pos);
+}
+
 static errcode_t add_stretch(struct load *l, uint64_t lblk, uint64_t pblk,
 			   uint64_t len, bool unwritten)
 {
 	uint32_t bs = l->fs->blocksize;
-	uint64_t pos = l->offset_bytes + pblk * bs;
+	const struct e4l_stretch next = {
+		.offset = lblk * bs, .bytes = len * bs,
+		.pos = l->offset_bytes + pblk * bs, .unwritten = unwritten,
+	};
 	struct e4l_stretch *last;
 
 	if (pblk + len > ext2fs_blocks_count(l->fs->super) ||
@@ -64,21 +75,16 @@ static errcode_t add_stretch(struct load *l, uint64_t lblk, uint64_t pblk,
 		return E4L_ET_BLOCK_SHARED;
 	if (l->stretches.n) {
 		last = &l->stretches.v[l->stretches.n - 1];
-		if (last->offset + last->bytes > lblk * bs)
+		if (last->offset + last->bytes > next.offset)
 			return E4L_ET_EXTENT_ORDER;
-		if (last->offset + last->bytes == lblk * bs &&
-		    last->unwritten == unwritten &&
-		    (unwritten || last->pos + last->bytes == pos)) {
-			last->bytes += len * bs;
+		if (extends(last, &next)) {
+			last->bytes += next.bytes;
 			return 0;
 		}
 	}
 	if (vec_room(&l->stretches, 1))
 		return ENOMEM;
-	l->stretches.v[l->stretches.n++] = (struct e4l_stretch) {
-		.offset = lblk * bs, .bytes = len * bs, .pos = pos,
-		.unwritten = unwritten,
-	};
+	l->stretches.v[l->stretches.n++] = next;
 	return 0;
 }
 
