@@ -73,6 +73,12 @@ static bool find_mke2fs(char *path)
 	return found;
 }
 
+static void discard_output(posix_spawn_file_actions_t *actions, int fd)
+{
+	posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_WRONLY,
+					 0);
+}
+
 /*
  * Starts mke2fs.  If @err_fd is not -1, redirects stderr of mke2fs to @err_fd.
  * If @voice does not forward stdout, redirects stdout to @out_fd or, if @out_fd
@@ -100,13 +106,11 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 	if (voice >= VOICE_ERRORS && out_fd >= 0)
 		posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
 	else if (voice >= VOICE_ERRORS)
-		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
-						 O_WRONLY, 0);
+		discard_output(&actions, 1);
 	if (err_fd >= 0)
 		posix_spawn_file_actions_adddup2(&actions, err_fd, 2);
 	if (voice == VOICE_NONE)
-		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
-						 O_WRONLY, 0);
+		discard_output(&actions, 2);
 	err = posix_spawn(pid, path, &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
