@@ -83,6 +83,34 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	return silent;
 }
 
+/* Sets *@g to the sizes of the filesystem in @im. */
+static bool note_growth(const struct config *c, const struct image *im,
+			struct growth *g)
+{
+	struct ext2_super_block *super = im->fs->super;
+	struct ext2_inode journal = { 0 };
+	errcode_t err = super->s_journal_inum ?
+			ext2fs_read_inode(im->fs, super->s_journal_inum,
+					  &journal) : 0;
+
+	if (err) {
+		say_error(c->device, "reading the journal's inode", err);
+		return false;
+	}
+	*g = (struct growth) {
+		.blocks = ext2fs_blocks_count(super),
+		.block_bytes = im->fs->blocksize,
+		.group_bytes = (uint64_t)super->s_blocks_per_group *
+			       im->fs->blocksize,
+		.inode_bytes = ext2fs_blocks_count(super) * im->fs->blocksize /
+			       super->s_inodes_count,
+		.group_inodes = super->s_inodes_per_group,
+		.journal_mib = EXT2_I_SIZE(&journal) >> 20,
+		.resize_inode = ext2fs_has_feature_resize_inode(super),
+	};
+	return true;
+}
+
 /*
  * Determines the properties of a filesystem that mke2fs makes with @bytes (0:
  * the size in @c) in a file of @file_bytes.  Returns false after printing an
@@ -94,39 +122,14 @@ static bool look_at_size(const struct config *c, uint64_t file_bytes,
 			 struct growth *g)
 {
 	struct image im = { .name = c->device, .proto_fd = -1 };
-	struct ext2_inode journal = { 0 };
-	struct ext2_super_block *super;
-	errcode_t err;
+	bool done;
 
 	*failed = false;
-	if (!new_memory(&im, file_bytes) ||
-	    !run_mke2fs(c, im.path, bytes, 0, silent, failed))
-		goto failed;
-	if (!open_image(c, &im, im.path))
-		goto failed;
-	super = im.fs->super;
-	err = super->s_journal_inum ? ext2fs_read_inode(im.fs,
-				super->s_journal_inum, &journal) : 0;
-	if (err) {
-		say_error(c->device, "reading the journal's inode", err);
-		goto failed;
-	}
-	*g = (struct growth) {
-		.blocks = ext2fs_blocks_count(super),
-		.block_bytes = im.fs->blocksize,
-		.group_bytes = (uint64_t)super->s_blocks_per_group *
-			       im.fs->blocksize,
-		.inode_bytes = ext2fs_blocks_count(super) * im.fs->blocksize /
-			       super->s_inodes_count,
-		.group_inodes = super->s_inodes_per_group,
-		.journal_mib = EXT2_I_SIZE(&journal) >> 20,
-		.resize_inode = ext2fs_has_feature_resize_inode(super),
-	};
+	done = new_memory(&im, file_bytes) &&
+	       run_mke2fs(c, im.path, bytes, 0, silent, failed) &&
+	       open_image(c, &im, im.path) && note_growth(c, &im, g);
 	drop_image(&im);
-	return true;
-failed:
-	drop_image(&im);
-	return false;
+	return done;
 }
 
 /*
