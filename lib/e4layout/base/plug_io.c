@@ -385,28 +385,32 @@ static errcode_t plug_write_byte(io_channel channel, unsigned long offset,
 	return err;
 }
 
-static errcode_t plug_zeroout(io_channel channel, unsigned long long block,
-			      unsigned long long count)
+/* Unplugs if the plug holds writes to one of the @count blocks. */
+static errcode_t unplug_blocks(io_channel channel, unsigned long long block,
+			       unsigned long long count)
 {
 	struct plug *p = plug_of(channel);
 	unsigned int blksize = channel->block_size;
-	errcode_t err = 0;
 
-	if (holds_any(p, block * blksize, count * blksize))
-		err = unplug(p);
-	return err ? err : io_channel_zeroout(p->under, block, count);
+	return holds_any(p, block * blksize, count * blksize) ? unplug(p) : 0;
+}
+
+static errcode_t plug_zeroout(io_channel channel, unsigned long long block,
+			      unsigned long long count)
+{
+	io_channel under = plug_of(channel)->under;
+	errcode_t err = unplug_blocks(channel, block, count);
+
+	return err ? err : io_channel_zeroout(under, block, count);
 }
 
 static errcode_t plug_discard(io_channel channel, unsigned long long block,
 			      unsigned long long count)
 {
-	struct plug *p = plug_of(channel);
-	unsigned int blksize = channel->block_size;
-	errcode_t err = 0;
+	io_channel under = plug_of(channel)->under;
+	errcode_t err = unplug_blocks(channel, block, count);
 
-	if (holds_any(p, block * blksize, count * blksize))
-		err = unplug(p);
-	return err ? err : io_channel_discard(p->under, block, count);
+	return err ? err : io_channel_discard(under, block, count);
 }
 
 /* --------------------------------------- other functions of the I/O manager */
@@ -484,9 +488,8 @@ static errcode_t plug_close(io_channel channel)
 static errcode_t plug_open(const char *name, int flags, io_channel *channel)
 {
 	io_channel under;
-	errcode_t err;
+	errcode_t err = unix_io_manager->open(name, flags, &under);
 
-	err = unix_io_manager->open(name, flags, &under);
 	if (err)
 		return err;
 	err = e4l_plug_io_wrap(under, E4L_PLUG_LIMIT_BYTES, channel);
