@@ -421,7 +421,7 @@ START_TEST(refuses_damaging_entries)
 		{ .mode = S_IFIFO | 0644, .from_ext4 = true,
 		  .flags = EXT4_EXTENTS_FL },
 	};
-	const struct e4l_entry link = {
+	struct e4l_entry link = {
 		.mode = S_IFLNK | 0777, .size = 3, .target = "a\0b",
 	};
 	struct e4l_tree *t;
@@ -433,6 +433,10 @@ START_TEST(refuses_damaging_entries)
 	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &link, &id),
 			 E4L_ET_BAD_SYMLINK);
 	ck_assert_uint_eq(e4l_tree_entries(t), 1);
+	/* an encrypted target has no text */
+	link.from_ext4 = true;
+	link.flags = EXT4_ENCRYPT_FL;
+	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &link, &id), 0);
 	e4l_tree_free(t);
 }
 END_TEST

@@ -168,10 +168,16 @@ static bool has_user_flags(const struct e4l_entry *e)
 	return !e->from_ext4 || !(e->flags & ~KEPT_FLAGS);
 }
 
-/* e2fsck removes symbolic links that have a NUL in the target. */
-static bool is_target(const char *target, uint64_t len)
+/*
+ * e2fsck removes symbolic links that have a NUL in the target.  An encrypted
+ * target can contain any byte.
+ */
+static bool is_target(const struct e4l_entry *e)
 {
-	return len && len < PATH_MAX && !memchr(target, 0, len);
+	bool encrypted = e->from_ext4 && e->flags & EXT4_ENCRYPT_FL;
+
+	return e->size && e->size < PATH_MAX &&
+	       (encrypted || !memchr(e->target, 0, e->size));
 }
 
 /* Sets all members of @n except its name and its parent. */
@@ -187,7 +193,7 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 	    (e->path && !tree_source(t)->by_path))
 		return E4L_ET_BAD_ARGUMENT;
 	if (S_ISLNK(e->mode)) {
-		err = is_target(e->target, e->size) ?
+		err = is_target(e) ?
 		      e4l_tree_keep(t, e->target, e->size, &target) :
 		      E4L_ET_BAD_SYMLINK;
 		if (err)
