@@ -125,8 +125,8 @@ static bool may_run(const struct shell *s, const struct request *r, int argc)
 }
 
 /*
- * Runs a request.  An interrupt ends a reading request at any point; other
- * requests check for interrupts themselves.
+ * Runs a request, and returns false if the request fails.  An interrupt ends a
+ * reading request at any point; other requests check for interrupts themselves.
  */
 static bool run(struct shell *s, const struct request *r, int argc,
 		const char *const *argv)

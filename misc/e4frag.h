@@ -66,10 +66,16 @@ extern const char *const e4frag_sorts[];
  * inode number instead, and return false.
  */
 
-/* Prints the text summary to @out. */
+/*
+ * Prints the text summary to @out.  Returns false if there is no memory for a
+ * path.
+ */
 bool e4frag_print_text(FILE *out, const struct e4frag *frag);
 
-/* Prints the tables of files and, if requested, of directories and groups. */
+/*
+ * Prints the tables of files and, if requested, of directories and groups.
+ * Returns false if there is no memory for a path.
+ */
 bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 
 /* Prints the table of the worst files without a title. */

@@ -27,7 +27,8 @@ struct e4repack {
 	bool dry_run, verify, discard, renumber_anyway, idle;
 	/* bytes per second; UINT64_MAX: no limit */
 	uint64_t rate;
-	unsigned int only, move;	/* a bit for each word; 0: not given */
+	/* bits of the words of --only and of --move; 0: not given */
+	unsigned int only, move;
 	/* NOT_GIVEN: use the tunable of the filesystem */
 	uint64_t zeroout_bytes;
 	/* limits of the zeroed and of the copied bytes */
@@ -37,9 +38,9 @@ struct e4repack {
 	uint64_t free_run;
 	/* new size in bytes; 0: the smallest; NOT_GIVEN: do not shrink */
 	uint64_t shrink_bytes;
-	/* free space of the smallest size; or NOT_GIVEN */
+	/* --free: free space after the shrink in bytes; or NOT_GIVEN */
 	uint64_t free_bytes;
-	/* new size of the journal; or NOT_GIVEN */
+	/* --journal: new size of the journal in bytes; or NOT_GIVEN */
 	uint64_t journal_bytes;
 	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
@@ -154,8 +155,12 @@ uint64_t e4repack_shrink_blocks(const struct e4repack *r);
 void e4repack_say_limit(const struct e4repack *r);
 /* If the filesystem is larger than planned, prints a message. */
 void e4repack_say_larger(const struct e4repack *r);
-/* Prints rows of the table, and the commands that must follow. */
+/*
+ * If --shrink has changed the size, prints the rows of the result table with
+ * the old and the new numbers of bytes, blocks and inodes.
+ */
 void e4repack_print_new_size(const struct e4repack *r);
+/* Prints the commands that the user must run after --shrink. */
 void e4repack_print_next(const struct e4repack *r);
 json_t *e4repack_shrink_json(const struct e4repack *r);
 

@@ -219,7 +219,7 @@ out:
 
 /*
  * Sets the tunables of the new filesystem.  If -R was not given, sets c->window
- * to the tunable dir_ireserve.
+ * to the tunable dir_ireserve.  Returns false after printing an error.
  */
 static bool settle_tunables(struct config *c, struct e4l_tree *t)
 {
@@ -312,7 +312,7 @@ static bool verify_made(const struct config *c)
 
 /*
  * Formats and fills an existing device or image.  Refuses a device or image
- * that another program uses.
+ * that another program uses.  Returns false after printing an error.
  */
 static bool overwrite(const struct config *c, struct e4l_tree *t,
 		      struct image *im)

@@ -176,7 +176,10 @@ static bool say_failed(const struct job *j, int failed_fd, errcode_t err)
 	return false;
 }
 
-/* Writes the superblock and the tree to @fd, beginning at byte @j->at. */
+/*
+ * Writes the dm-verity superblock and the hash tree to @fd, beginning at byte
+ * at of the struct job @priv.  Returns false after printing an error.
+ */
 static bool write_tree(int fd, void *priv)
 {
 	const struct job *j = priv;

@@ -108,7 +108,10 @@ static bool say_failure(const struct config *c, struct e4l_tree *t,
 	return false;
 }
 
-/* Writes the contents of the planned image @im to @tf. */
+/*
+ * Writes the contents of the planned image @im to @tf.  Returns false after
+ * printing an error.
+ */
 static bool write_content(const struct config *c, struct e4l_tree *t,
 			  struct image *im, struct target_file *tf)
 {

@@ -168,8 +168,9 @@ errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 }
 
 /*
- * If @wanted is more than @free, appends @before and "not enough WHAT: A are
- * needed, B are free (C are missing)", and returns false.
+ * If @wanted is more than @free, writes @before and "not enough WHAT: A are
+ * needed, B are free (C are missingADVICE)" to @f, and returns false.  C is a
+ * size in bytes or, if @unit_bytes is 0, a count.
  */
 static bool add_missing(FILE *f, const char *before, const char *what,
 			uint64_t wanted, uint64_t free, uint32_t unit_bytes,

@@ -50,7 +50,10 @@ bool like_agrees(const struct config *c)
 
 /* ---------------------------------------------------------------- old image */
 
-/* Features whose structures a new image cannot copy. */
+/*
+ * Returns the name of a feature of @sb whose structures a new image cannot
+ * copy, or NULL if @sb has no such feature.
+ */
 static const char *refused_feature(struct ext2_super_block *sb)
 {
 	if (ext2fs_has_feature_casefold(sb))
@@ -94,7 +97,10 @@ static bool is_usable(const struct config *c, const struct target *old)
 	return false;
 }
 
-/* Checks the old image for errors. */
+/*
+ * Checks the old image.  If the image has errors or cannot be checked, prints
+ * an error and returns false.
+ */
 static bool is_sound(const struct config *c, struct target *old)
 {
 	struct interrupt in;

@@ -78,7 +78,10 @@ static bool load_layer(struct load *l, const char *path)
 	return load_archive(l, path);
 }
 
-/* Loads a directory or an archive. */
+/*
+ * Loads the directory or archive @path; "-" is an archive from standard input.
+ * Returns false after printing an error.
+ */
 static bool load_files(struct load *l, const char *path)
 {
 	struct stat st;

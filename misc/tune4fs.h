@@ -105,7 +105,11 @@ struct skipped {
 	int error;			/* errno, for SKIP_REFUSED */
 };
 
-#define REPORT_MAX 520			/* enough for two complete sets */
+/*
+ * maximum number of rows or changes: the attributes of two filesystems have
+ * fewer tunables together
+ */
+#define REPORT_MAX 520
 
 struct report {
 	const struct keeper *keeper;

@@ -56,7 +56,8 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 
 /*
  * Opens a mounted filesystem at its mount point.  @p->target stays open until
- * keeper_close(), because @p->target owns the name of the mount point.
+ * keeper_close(), because @p->target owns the name of the mount point.  Returns
+ * false after printing an error.
  */
 static bool open_online(struct keeper *p)
 {
@@ -178,8 +179,9 @@ static bool has_only_its_options(const struct keeper *p,
 }
 
 /*
- * Refuses a mounted filesystem that has recorded errors.  A full check is not
- * possible, because a mounted filesystem changes while it is read.
+ * If the superblock of a mounted filesystem has recorded errors, prints an
+ * error and returns false.  A full check is not possible, because a mounted
+ * filesystem changes while it is read.
  */
 static bool mount_has_no_errors(const struct keeper *p)
 {

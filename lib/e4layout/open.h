@@ -22,7 +22,8 @@ extern "C" {
  */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
 /*
- * E4L_OPEN_UNDO: the manager of the options writes an undo file for e2undo(8).
+ * E4L_OPEN_UNDO: the member manager of struct e4l_open_options is an io_manager
+ * that writes an undo file for e2undo(8).
  */
 #define E4L_OPEN_UNDO		0x08
 /*

@@ -162,7 +162,7 @@ enum e4l_skip {
 	E4L_SKIP_MISALIGNED,	/* extents are not aligned to clusters */
 	/* Reasons to skip an object because of free space or a limit: */
 	E4L_SKIP_NO_SPACE,	/* no free extent is large enough */
-	E4L_SKIP_FREE_SPACE,	/* free space would become worse */
+	E4L_SKIP_FREE_SPACE,	/* free space would be more fragmented */
 	E4L_SKIP_COPY_LIMIT,
 	E4L_SKIP_ZERO_LIMIT,
 	E4L_SKIP_JOURNAL,	/* the change is too large for a transaction */

@@ -239,7 +239,7 @@ static bool has_undo(const char *file, errcode_t err)
 
 /*
  * Opens the located target for a change or, with E4L_OPEN_PLAN, to plan a
- * change.
+ * change.  On failure, prints an error, frees @t and returns false.
  */
 static bool open_change(struct target *t, unsigned int flags,
 			const struct target_undo *undo)

@@ -217,9 +217,10 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
- * Makes an inode bitmap like target_subtree().  If @n is 0, and @t was given as
- * a directory or file below a mount point, the bitmap contains the directory or
- * file.
+ * Makes an inode bitmap of @paths like target_subtree().  If @n is 0, and @t
+ * was given as a directory or file below a mount point, the bitmap contains the
+ * directory or file.  If a path causes the error, prints the error and sets
+ * *@said to true.
  */
 errcode_t target_only(const struct target *t, struct e4l *e,
 		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,

@@ -398,8 +398,10 @@ errcode_t undo_guard_try(const char *path)
 }
 
 /*
- * Prepares @io for undo_io.  For the device, also checks that the undo file can
- * be created.  On failure, closes @io.
+ * Sets the block size of the new channel @io.  @undo is true for the channel of
+ * the undo file.  If @undo is false, @io is the channel of the device, and the
+ * function also checks that the undo file can be created.  On failure, closes
+ * @io.
  */
 static errcode_t prepare(io_channel io, bool undo)
 {

@@ -31,9 +31,10 @@ bool verify_before(const struct target *t, struct e4l *e,
 		   const struct args_common *args, struct interrupt *in);
 
 /*
- * Checks the filesystem @name; if @partition is not 0, checks that partition of
- * @name.  The filesystem must not be open.  If the filesystem has errors or
- * cannot be checked, prints the reason and returns false.
+ * Checks the filesystem on the device or image @name or, if @partition is not
+ * 0, in this partition of @name.  The filesystem must not be open.  If the
+ * filesystem has errors or cannot be checked, prints the reason and returns
+ * false.
  */
 bool verify(const char *name, uint64_t partition);
 

@@ -437,9 +437,8 @@ static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
 }
 
 /*
- * From a call with @excused set to true on, failed flushes are not counted.
- * Used for the MMP block, because libext2fs ignores errors when it flushes the
- * MMP block.
+ * If @excused is true, later failed flushes are not counted, until a call with
+ * @excused false.  libext2fs ignores errors when it flushes the MMP block.
  */
 static void excuse_flushes(struct tap_log *log, bool excused)
 {

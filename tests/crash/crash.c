@@ -418,8 +418,8 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 }
 
 /*
- * Whether the scenario is drawn.  Consecutive operations draw different
- * scenarios.
+ * Whether a run over a part of the scenarios includes scenario number
+ * @scenario.  Consecutive operations use different parts.
  */
 static bool is_drawn(size_t scenario, const struct settings *set)
 {

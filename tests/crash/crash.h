@@ -246,8 +246,10 @@ struct sampling {
 };
 
 /*
- * Checks prefixes of @log and random states against @refs.  Prints the errors
- * of the first lost state.
+ * Repairs states that a power failure can leave, and compares them with @refs.
+ * A state has the writes of a prefix of @log or, in a random state, only some
+ * of the writes after the last flush.  @how has the number of states.  Prints
+ * the errors of the first state that fails the check.
  */
 struct verdict check_states(const struct bench *b, const struct tap_log *log,
 			    const struct refs *refs,

@@ -255,8 +255,9 @@ static void restore_range(struct device *d, size_t pos, size_t end)
 }
 
 /*
- * Makes the files equal to memory.  Holes of the files are zeroes in memory,
- * because no program makes holes.
+ * Gives the device files the content of dev[].mem again, after a repair has
+ * changed the files.  Skips holes of the files: the programs make no holes, so
+ * that dev[].mem also has zeroes there.
  */
 static void restore_files(struct machine *m)
 {

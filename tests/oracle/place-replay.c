@@ -5,6 +5,7 @@
  *   place-replay IMAGE WINDOW <LOG
  *
  * IMAGE is the initial filesystem, to which the operations of LOG are applied.
+ * WINDOW is the number of inodes per window, as for e4l_place_new().
  * The lines of LOG are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and
  * "mount 0 /" if the kernel has lost its state.  Prints each difference, and
  * continues with the kernel's inode.  Prints the number of inodes and of

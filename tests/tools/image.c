@@ -668,8 +668,8 @@ static int release_blk(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t count,
 }
 
 /*
- * Makes a node of the root directory of mke2fs, which is empty except for
- * lost+found.
+ * Makes a node of the root directory that mke2fs has made.  The root directory
+ * is empty except for lost+found.
  */
 static void adopt_root(struct lab *l)
 {

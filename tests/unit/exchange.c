@@ -21,7 +21,8 @@
 #define FREE		(-1)
 /* an inode that belongs to no directory, and must not move */
 #define FOREIGN		(-2)
-#define STAYS		1000	/* added if the inode must not move */
+/* added to the number of the directory if the inode must not move */
+#define STAYS		1000
 
 static int place[BLOCKS][MOST];
 static unsigned int per_block;
@@ -33,8 +34,8 @@ static struct e4l_quotas q;
  */
 
 /*
- * Draws random tables with @vacancy of 1000 places free.  Directories have
- * different sizes.
+ * Fills place[][] with random inodes.  Of 1000 places, about @vacancy are free.
+ * The directories have different numbers of inodes.
  */
 static void draw(unsigned int vacancy)
 {

@@ -144,7 +144,7 @@ static inline void fill_pattern(uint8_t *buf, unsigned int blocksize,
 		memcpy(buf, &magic, sizeof(magic));
 }
 
-/* Writes the file's first @n blocks in one transaction. */
+/* Writes the pattern of @round to the file's first @n blocks, in one commit. */
 static inline errcode_t change_file(struct image *img, struct e4l_journal *j,
 				    unsigned int n, unsigned int round)
 {
@@ -193,7 +193,10 @@ static inline void spoil_places(struct image *img, unsigned int n)
 				       -(int)img->fs->blocksize, junk);
 }
 
-/* Leaves an image whose journal has one transaction with all blocks. */
+/*
+ * Makes @rounds transactions that write all blocks of the file, and closes the
+ * image as after a power failure: the last transaction must be replayed.
+ */
 static inline void leave_unreplayed(struct image *img, unsigned int rounds)
 {
 	struct e4l_journal *j;

@@ -343,7 +343,7 @@ START_TEST(refuses_bad_entries)
 }
 END_TEST
 
-/* An invalid number changes nothing. */
+/* A call with an invalid entry number does not change the tree. */
 START_TEST(refuses_unknown_numbers)
 {
 	const struct e4l_entry e = { .mode = S_IFREG | 0644 };

@@ -174,7 +174,10 @@ static void check_refused(struct image *img, const char *text,
 	run("%scmp %s %2$s.before && rm %2$s.before", "", img->path);
 }
 
-/* Fills all blocks with files: two files of each power of two. */
+/*
+ * Fills all free blocks of the image with files, two of each size.  The sizes
+ * are 4096 KiB, 2048 KiB, and so on down to 1 KiB.
+ */
 static void fill(struct image *img)
 {
 	uint32_t inodes;

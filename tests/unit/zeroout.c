@@ -38,7 +38,7 @@ static const struct {
 	 */
 	{ 1095, 5, 512, 9999, { 1095, 5, 0, 0 } },
 	{ 1000, 5, 512, 9999, { 1000, 100, 0, 95 } },
-	/* zero nothing if the extent ends beyond the end of the file */
+	/* zero nothing if the extent ends after the end of the file (@eof) */
 	{ 1050, 1, 512, 1100, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 512, 1099, { 1050, 1, 0, 0 } },
 };

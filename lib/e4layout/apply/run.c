@@ -25,8 +25,9 @@ static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 }
 
 /*
- * Returns whether @what has options that cannot be combined with a shrink, or
- * has options of a shrink without the flag.
+ * Returns whether @what has a wrong combination of options: E4L_REPACK_SHRINK
+ * with options that a shrink does not support, or shrink_* members without
+ * E4L_REPACK_SHRINK.
  */
 static bool is_bad_shrink(const struct e4l_repack_what *what)
 {

@@ -82,8 +82,9 @@ void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
 /*
- * Calls the callback stop() and returns its result.  If the callback is NULL,
- * returns false.  Any thread may call e4l_run_stop().
+ * Calls the callback stop() and returns its result: true ends the run.  If the
+ * callback is NULL, returns false.  @inside is true if a transaction is being
+ * written.  Any thread may call e4l_run_stop().
  */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 

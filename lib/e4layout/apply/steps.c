@@ -183,9 +183,9 @@ static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 }
 
 /*
- * Chooses blocks for the new tree from the file's tree blocks, beginning with
- * the lowest rank.  The step frees the file's other tree blocks.  If the file
- * has too few tree blocks, chooses no blocks and sets *@fits to false.
+ * Chooses blocks for the new tree from the file's tree blocks, in the order of
+ * enum rank.  The step frees the file's other tree blocks.  If the file has too
+ * few tree blocks, chooses no blocks and sets *@fits to false.
  */
 static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 {
@@ -350,9 +350,9 @@ static errcode_t cut_part(const struct job *j, uint64_t most,
 }
 
 /*
- * Finds the extent of the file that contains the cluster with number @most in
- * j->todo.  If @fragment is true, finds the fragment instead.  Returns the
- * number of clusters of j->todo up to the end of the extent or fragment.
+ * Finds the extent of the file that contains cluster number @most of j->todo,
+ * counted from 1.  If @fragment is true, finds the fragment instead.  Returns
+ * the number of clusters of j->todo up to the end of the extent or fragment.
  */
 static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
 {

@@ -397,8 +397,9 @@ static void wrong_blocks(struct check *ck, const struct xattr_use *use,
 }
 
 /*
- * Checks i_blocks of the @n inodes that use the attribute block with the list
- * @l.  i_blocks must include the clusters of the EA inodes in @l.
+ * Checks i_blocks of the @n inodes from b->uses[@at] on, which all use the
+ * attribute block with the list @l.  i_blocks must include the clusters of the
+ * EA inodes in @l.
  */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
 			  const struct list *l)

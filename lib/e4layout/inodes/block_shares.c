@@ -428,8 +428,9 @@ static errcode_t share_out(struct share *s)
 }
 
 /*
- * Pins each directory whose number of blocks has grown by more than @most.
- * Returns the number of pinned directories.
+ * Pins each directory that the current round gives more than @most blocks in
+ * addition.  A pinned directory keeps its inodes where they are.  Returns the
+ * number of directories that this call has pinned.
  */
 static uint32_t pin(struct share *s, int most)
 {

@@ -18,8 +18,8 @@ struct e4l_cell {
 	uint32_t dir, block;
 	uint16_t count;		/* number of inodes that may move */
 	/*
-	 * result: how many of the directory's inodes that may move the block
-	 * should hold
+	 * result of e4l_quotas_make(): the planned number of inodes of the
+	 * directory in the block, without inodes that must not move
 	 */
 	uint16_t quota;
 	/* the block also holds inodes of the directory that must not move */

@@ -199,8 +199,9 @@ static errcode_t learn_all(struct e4l_exchange *x)
 /* ---------------------------------------------------------------- 2. quotas */
 
 /*
- * Lists in x->nr the inode-table blocks that hold inodes of x->m.  In x->m,
- * replaces the block numbers by indexes of x->nr.
+ * Fills x->nr with the numbers of the inode-table blocks that hold the inodes
+ * in the array x->m.  In x->m, replaces each block number by its index in
+ * x->nr.
  */
 static errcode_t list_blocks(struct e4l_exchange *x)
 {

@@ -709,7 +709,11 @@ struct group e4l_regroup_last_group(const struct regroup *r)
 			     (struct group) { .end = 0 };
 }
 
-/* Adds the moves of the current directory's inodes to the plan, as a group. */
+/*
+ * Adds the moves of the inodes of directory r->dir to the plan, as one group.
+ * @blocks is the number of inode-table blocks that the directory needs after
+ * the moves, and @saved is the number of blocks that other directories save.
+ */
 static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 {
 	struct group last;

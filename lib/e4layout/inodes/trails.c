@@ -38,7 +38,10 @@ struct trails {
 	const struct e4l_trail_move *moves;
 	size_t n;
 	uint32_t blocks;
-	/* indexes of moves, sorted by destination block */
+	/*
+	 * @in has the indexes of all moves, sorted by destination block;
+	 * first[block] is the index in @in of the first move to the block
+	 */
 	uint32_t *first, *in;
 	/*
 	 * per destination block: index in @in of the first move that is in no
@@ -46,7 +49,9 @@ struct trails {
 	 */
 	uint32_t *next;
 	/*
-	 * per block: arriving inodes - leaving inodes - pool edges used so far
+	 * per block: number of arriving inodes minus number of leaving inodes.
+	 * Each edge between the block and the pool that becomes part of a trail
+	 * brings the number closer to 0.
 	 */
 	int32_t *excess;
 	uint32_t *vacant; /* per block: number of free inodes after all moves */

@@ -44,8 +44,9 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
 	/*
-	 * if the blocks that do not fill a request fit into the request that
-	 * contains @start, no additional request is needed
+	 * The first request begins @skip blocks before @start, and the window
+	 * has @rest blocks more than whole requests.  If @skip + @rest blocks
+	 * fit in one request, no additional request is needed.
 	 */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;

@@ -283,8 +283,8 @@ static errcode_t flush_and_look(struct e4l_journal *j)
 }
 
 /*
- * Step 1: writes the mark of an open session to the superblocks of the
- * filesystem and of the journal.
+ * Step 1 at the top of this file: marks the superblock of the filesystem as in
+ * a session, and writes the next sequence number to the journal's superblock.
  */
 static errcode_t mark(struct e4l_journal *j)
 {
@@ -383,8 +383,8 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 }
 
 /*
- * Steps 5 to 7: marks the log as empty, and removes the mark of an open session
- * from the superblock.
+ * Steps 5 to 7 at the top of this file: marks the log as empty, and removes the
+ * mark of an open session from the filesystem's superblock.
  */
 static errcode_t unmark(struct e4l_journal *j)
 {

@@ -33,8 +33,9 @@ errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 #define QUOTA_TXN_BLOCKS QUOTA_TYPES
 
 /*
- * Adds @bytes to the usage of the owners of @inode, in the transaction @t.  @q
- * may be NULL.
+ * Adds @bytes, which may be negative, to the usage of the owners of @inode, in
+ * the transaction @t.  If @q is NULL, the filesystem has no quotas, and the
+ * function does nothing.
  */
 errcode_t e4l_quota_charge(struct e4l_quota *q, struct e4l_txn *t,
 			   ext2_ino_t ino, const void *inode, int64_t bytes);

@@ -269,8 +269,9 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * Sets *@ret to the range of the device @dev that has its content in @b.  @w is
- * the window of @dev.  If @w does not overlap @b, returns false.
+ * @w is the range that holds the content of the partition or loop device @dev.
+ * Sets *@ret to the bytes of @dev whose content is in @b.  If @w does not
+ * overlap @b, returns false.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)

@@ -279,8 +279,10 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 }
 
 /*
- * Adds the unwritten runs of a file that may be zeroed to m->zero.  Sets *@n to
- * the number of extents after zeroing the chosen runs.
+ * If @allowed has E4L_PLAN_ZEROOUT, adds to m->zero the unwritten runs of the
+ * file that may be zeroed.  Chooses all these runs if the number of zeroed
+ * blocks is not limited.  Sets *@n to the number of extents that the file has
+ * after the chosen runs are zeroed.
  */
 static errcode_t add_zero_runs(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
@@ -307,8 +309,9 @@ static errcode_t add_zero_runs(struct e4l_plan *m,
 }
 
 /*
- * Sets *@n to the number of extents to which the file can be reduced.  Adds the
- * unwritten runs of the file that may be zeroed to m->zero.
+ * Sets *@n to the number of extents to which the changes in @allowed
+ * (E4L_PLAN_*) can reduce the file.  Adds the unwritten runs of the file that
+ * may be zeroed to m->zero.
  */
 static errcode_t count_joined(struct e4l_plan *m,
 			      const struct e4l_plan_file *file,

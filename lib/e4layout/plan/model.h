@@ -66,7 +66,7 @@ struct e4l_plan {
 	uint64_t *used, *unwritten;
 	/* map of the free clusters that the plan must not use, or NULL */
 	uint64_t *other_free;
-	uint64_t *look;	/* map of clusters that in_use() fills */
+	uint64_t *look;	/* buffer for the map that in_use() returns */
 	struct e4l_frag *frag;
 	struct e4l_item *item;
 	struct e4l_owner *owner;

@@ -306,8 +306,9 @@ static bool give_edge(struct e4l_work *w, struct around *a,
 }
 
 /*
- * Makes the items in the segments nearest to the region loose.  If no segments
- * are left, returns false.
+ * Makes the items in the disk segments nearest to the region loose, until the
+ * items without a slot (@lack) fit into the clusters of these segments.  From
+ * @turn 5 on, clears more segments.  If no segments are left, returns false.
  */
 static bool lift_around(struct e4l_work *w, struct around *a,
 			const struct lack *lack, unsigned int turn)

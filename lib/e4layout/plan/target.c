@@ -278,10 +278,10 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 /* ---------------------------------------------- reserved slots (item[].home) */
 
 /*
- * Finds the longest fragment of item @i.  Sets *@start to the start of the item
- * that keeps the longest fragment in place.  If the item would not fit on the
- * disk at *@start, returns false.  Unless @any is set, also returns false if
- * the longest fragment is shorter than half of the item.
+ * Finds a place for item @i at which the longest fragment of the item does not
+ * move.  Sets *@start to the first cluster of this place.  If the item would
+ * not fit on the disk at *@start, returns false.  Unless @any is set, also
+ * returns false if the longest fragment is shorter than half of the item.
  */
 static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 			uint32_t *start)

@@ -178,8 +178,9 @@ static errcode_t add_seg(struct e4l_populate *p, const struct map *map,
 }
 
 /*
- * Prepares for a written stretch from block @first on.  A block that a written
- * stretch and an unwritten stretch share is written.
+ * If the last run of @map is unwritten and contains block @first, removes block
+ * @first from the run.  The next stretch is written and begins in this block.
+ * Therefore the whole block must be written.
  */
 static void give_up_shared(struct e4l_populate *p, const struct map *map,
 			   uint64_t first)

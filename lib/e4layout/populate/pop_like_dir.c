@@ -508,7 +508,8 @@ static bool add_to_index(struct dirwork *w, const struct leaf *old,
 
 /*
  * Splits the leaf with index @k in w->leaves.  If the leaf cannot be split or
- * the index block is full, sets w->rebuild.
+ * the index block is full, sets w->rebuild.  @h is a buffer for the hashes of
+ * the leaf's entries, and @copy is a buffer for one block.
  */
 static errcode_t split(struct dirwork *w, size_t k, struct hashed *h,
 		       char *copy)

@@ -527,7 +527,9 @@ static blk64_t no_block(const struct e4l_like *l)
 
 /*
  * Allocates up to @len blocks, rounded up to clusters, and sets *@pblk to the
- * first block.  Returns the number of allocated blocks.
+ * first block.  Returns the number of allocated blocks.  If no block is free,
+ * sets *@pblk to a dummy, adds @len to l->missing, and returns @len.  Planning
+ * then fails later.
  */
 static uint64_t take(struct e4l_like *l, uint64_t len, blk64_t *pblk)
 {

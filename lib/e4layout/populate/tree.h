@@ -97,7 +97,8 @@ struct seg {
 struct map {
 	uint32_t stretch, n_stretch;
 	uint32_t seg, n_seg;
-	uint64_t tree_pblk;	/* n_tree tree blocks, one cluster apart */
+	/* first of @n_tree tree blocks, which are one cluster apart */
+	uint64_t tree_pblk;
 	uint64_t clusters;	/* number of clusters of the content */
 	uint32_t n_tree;
 	uint32_t node;
@@ -210,7 +211,7 @@ bool e4l_tree_stores_xattr(const char *name);
  */
 const char *e4l_tree_xattr_prefix(uint8_t index);
 
-/* Doubles the number of slots in the hash table of sets. */
+/* Doubles the hash table of the sets of extended attributes. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);
 
 /*

@@ -49,9 +49,9 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
  * e4l_dirs_add_piece() and e4l_dirs_finish().  Inline directories are read
  * immediately.
  *
- * With @ops->locality, uses 8 bytes of memory for each entry of up to 8 MiB of
- * directories with several blocks.  While a directory of more than 8 MiB is
- * read, uses one bit of memory per inode.
+ * @ops->locality needs more memory.  Directories of two or more blocks are read
+ * in rounds of up to 8 MiB, and need 8 bytes for each entry of a round.  A
+ * directory of more than 8 MiB needs one bit per inode of the filesystem.
  *
  * If all directories together have more blocks than the filesystem, the excess
  * is reported as damage.  After an error, the reader can only be freed.

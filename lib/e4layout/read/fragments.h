@@ -22,8 +22,9 @@ struct e4l_fragments {
 };
 
 /*
- * Adds a fragment of @n clusters to the end of @list.  If the clusters are
- * contiguous with the last fragment, extends the last fragment instead.
+ * Adds a fragment of @n clusters, from logical cluster @lc and physical cluster
+ * @pc on, to the end of @list.  If the clusters are contiguous with the last
+ * fragment, extends the last fragment instead.
  */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);

@@ -36,7 +36,11 @@ struct free_space {
 	uint32_t bits;			/* clusters per group */
 	unsigned int job_groups;
 	dgrp_t next_group;
-	struct stray *strays;		/* sorted by block */
+	/*
+	 * bitmaps and inode tables in groups without an initialized block
+	 * bitmap, sorted by block
+	 */
+	struct stray *strays;
 	size_t n_strays;
 	/*
 	 * last free extent found, which may continue in the next group; len is

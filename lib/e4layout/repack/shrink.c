@@ -544,7 +544,10 @@ static errcode_t simulate_parts(struct shrink *s, struct e4l **overlay)
 	err = e4l_overlay_new(s->e, s->run->what.journal, overlay);
 	if (err)
 		return err;
-	/* e4l_require_sound() has checked the same filesystem */
+	/*
+	 * the overlay has the content of s->e, which e4l_require_sound() has
+	 * checked
+	 */
 	(*overlay)->sound = true;
 	s->base = *overlay;
 	err = repack_parts(s, s->base);

@@ -12,8 +12,9 @@ struct e4l_evac_job {
 	ext2_ino_t ino;
 	uint32_t generation;
 	bool indirect;
-	bool special;		/* e4l_is_file() is false */
-	bool regular;		/* e4l_apply_is_opaque() is true */
+	bool special;		/* metadata: e4l_is_file() is false */
+	/* no metadata depends on the content: e4l_apply_is_opaque() is true */
+	bool regular;
 	uint64_t todo;		/* number of clusters to move */
 	uint64_t clusters;	/* number of data clusters */
 	struct e4l_extent *extents;
@@ -37,8 +38,8 @@ struct e4l_evac {
 	struct e4l_run empty;	/* the range @what->empty, in clusters */
 	struct e4l_space *space;	/* free clusters outside the range */
 	/*
-	 * clusters that the running transaction frees; they keep their content
-	 * until the commit
+	 * clusters that the running transaction frees; must not be overwritten
+	 * before the commit
 	 */
 	struct e4l_run *given;
 	size_t n_given;

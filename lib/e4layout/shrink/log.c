@@ -62,8 +62,10 @@ struct log {
 	ext2_ino_t ino;
 	uint8_t *inode;		/* in host byte order */
 	struct runs now;	/* current blocks of the log */
-	struct runs tree; /* tree blocks, and blocks behind the log */
-	struct runs behind;	/* only the blocks behind the log */
+	/* blocks of the extent tree, and all blocks of @behind */
+	struct runs tree;
+	/* blocks that the journal inode maps after the end of the log */
+	struct runs behind;
 	struct runs wanted;	/* blocks of the log after the move */
 	struct runs new, old;	/* blocks that the log gets and loses */
 	struct runs others;	/* blocks of the inode that cut() frees */
@@ -327,8 +329,9 @@ static errcode_t choose(struct log *l, struct e4l_txn *t)
 /* --------------------------------------------------------------- the inode */
 
 /*
- * Writes the header of an extent tree node to @node.  Returns the address of
- * the node's first entry.
+ * Writes the header of an extent tree node to @node, which has @entries of at
+ * most @max entries.  A @depth of 0 means a leaf.  Returns the address of the
+ * node's first entry.
  */
 static uint8_t *put_header(uint8_t *node, size_t entries, size_t max,
 			   unsigned int depth)
@@ -476,7 +479,11 @@ static errcode_t take_leaf(struct log *l, struct e4l_txn *t, blk64_t *leaf)
 	return err;
 }
 
-/* Takes tree blocks for both steps, unless the inode has space for all extents. */
+/*
+ * Allocates the leaf blocks of l->first and l->second, which steps 1 and 3 at
+ * the top of this file need.  If the inode has space for all extents, allocates
+ * nothing.
+ */
 static errcode_t take_leaves(struct log *l, struct e4l_txn *t)
 {
 	const size_t most = EXTENT_ROOT_ENTRIES;
@@ -517,7 +524,7 @@ static errcode_t transact(struct log *l,
 	return err ? err : e4l_txn_end(t, change(l, t));
 }
 
-/* Carries out @step in a session of its own. */
+/* Opens a journal session, calls @step, and closes the session. */
 static errcode_t in_session(struct log *l, errcode_t (*step)(struct log *))
 {
 	errcode_t err, err2;
@@ -555,7 +562,7 @@ static blk64_t place_of(const struct runs *r, blk64_t lblk, blk64_t *len)
 	return r->v[i].blk + lblk;
 }
 
-/* Step 2 of the move: copies the log to the new blocks. */
+/* Step 2 at the top of this file: copies the log to its new blocks. */
 static errcode_t copy_log(struct log *l)
 {
 	blk64_t blocks = count(&l->now), done, n;
@@ -621,8 +628,8 @@ static errcode_t write_inode(struct log *l)
 }
 
 /*
- * Step 3 of the move: makes the new blocks the log, and puts the old blocks
- * behind the log.
+ * Step 3 at the top of this file: one write of the journal inode makes the new
+ * blocks the log, and maps the old blocks after the last block of the log.
  */
 static errcode_t exchange_in(struct log *l)
 {
@@ -854,7 +861,10 @@ static errcode_t shorten(struct log *l)
 	return in_session(l, shorten_in);
 }
 
-/* Calls @work with the inode's buffer and the block bitmap. */
+/*
+ * Allocates l->inode, the buffer for the journal inode, reads the block bitmap,
+ * and calls @work.  If the filesystem has no internal journal, returns 0.
+ */
 static errcode_t with_log(struct log *l, errcode_t (*work)(struct log *l))
 {
 	struct ext2_super_block *sb = l->fs->super;
