@@ -19,7 +19,7 @@ struct drawing {
 	struct shell *s;
 	/* blocks per group; the last group can be smaller */
 	uint32_t blocks;
-	unsigned int cells;		/* cells per group */
+	unsigned int cells;		/* characters that draw one group */
 	/*
 	 * Indexed by group and cell.  For free space, @counted is the number of
 	 * free blocks.  For a file, @counted is the number of written blocks,

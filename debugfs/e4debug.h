@@ -36,7 +36,7 @@
 #include "support/target.h"
 
 struct shell {
-	/* options */
+	/* Values of the options. */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool write;
 	const char *line, *file;

@@ -75,7 +75,7 @@ void e4l_es_forget_all(struct e4l_es_cache *c);
 struct e4l_es_stats {
 	uint64_t inodes;	/* number of inodes in the cache */
 	uint64_t entries;
-	uint64_t reclaimable;	/* entries that are not delayed */
+	uint64_t reclaimable;	/* number of entries not delayed */
 	uint64_t active;	/* reclaimable entries with the age ES_ACTIVE */
 	/*
 	 * memory that the cache uses now, and its maximum since the cache was
@@ -83,7 +83,8 @@ struct e4l_es_stats {
 	 */
 	uint64_t bytes, max_bytes;
 	uint64_t limit_bytes;
-	uint64_t hits, misses;	/* lookup counters */
+	/* numbers of lookups with, and without, a result */
+	uint64_t hits, misses;
 	/*
 	 * number of scans, which search for entries to free at the memory limit
 	 */
@@ -117,7 +118,7 @@ struct es_entry {
 	/* links of the treap, sorted by @lblk */
 	struct es_entry *kid[2], *parent;
 	blk64_t pblk;
-	uint64_t len;			/* at most 2^32 blocks */
+	uint64_t len;			/* number of blocks, at most 2^32 */
 	uint32_t lblk;
 	uint32_t priority;
 	uint8_t state;			/* enum e4l_es_state */
@@ -136,7 +137,7 @@ struct es_queue {
 
 struct es_inode {
 	struct es_queue age[ES_AGES];
-	struct es_inode *chain;		/* next in the hash chain */
+	struct es_inode *chain;		/* next inode in the hash chain */
 	struct es_entry *root;
 	uint64_t entries;
 	ext2_ino_t ino;
@@ -146,7 +147,7 @@ struct e4l_es_cache {
 	/* queues that are not empty, in the order of the next visits */
 	struct es_link queues[ES_AGES];
 	struct es_inode **table;
-	uint32_t mask;			/* table size - 1 */
+	uint32_t mask;			/* size of the hash table - 1 */
 	uint32_t random;
 	struct e4l_es_stats stats;
 	/*

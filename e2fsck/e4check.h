@@ -19,18 +19,18 @@ enum {
 };
 
 struct e4check {
-	/* options */
+	/* Values of the options. */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool layout_only, no_layout;
 	bool fsck_n, fsck_f, fsck_fixes;	/* options of fsck(8) */
 	const char *fsck_fd;
 	uint64_t max_findings, threads;
-	/* state of the run */
+	/* State of the run. */
 	struct target target;
 	struct e4l *e;
 	struct progress progress;
 	const char *doing;
-	/* results */
+	/* Results of the run. */
 	struct findings found;
 	/* paths of the inodes with findings; NULL: unknown */
 	struct e4l_names *names;

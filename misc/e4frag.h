@@ -14,9 +14,9 @@
 #include "e4frag_look.h"
 
 struct e4frag {
-	/* options */
+	/* Values of the options. */
 	struct args_common args;	/* must be first: see support/args.h */
-	unsigned int files_form;	/* index of the word of --files */
+	unsigned int files_form;	/* index of the word given to --files */
 	bool files, table, groups, map, by_dir;
 	const char *prometheus;		/* a file, or "-"; NULL: no metrics */
 	/* names of files; NULL: the option was not given */
@@ -25,7 +25,7 @@ struct e4frag {
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
 	size_t n_paths;
-	/* state of the run */
+	/* State of the run. */
 	struct target target;
 	struct e4l *e;
 	ext2fs_inode_bitmap only;	/* inodes to report; NULL: all */
@@ -35,7 +35,7 @@ struct e4frag {
 	/* sums by directory; NULL: not requested */
 	struct dirs *dirs;
 	bool failure_said;
-	/* results */
+	/* Results of the run. */
 	struct e4l_model model;
 	struct look look;
 	/* the report to compare with, or NULL */

@@ -22,7 +22,8 @@
 
 struct dirs {
 	struct e4l *e;
-	struct subtree *rows;		/* sorted by inode number */
+	/* one per directory, sorted by inode number */
+	struct subtree *rows;
 	size_t n_rows;
 	/*
 	 * for each inode, 1 + the row of the inode's directory; 0: that
@@ -33,8 +34,9 @@ struct dirs {
 	/* row of the directory whose entries are being read */
 	size_t last;
 	struct e4l_dirs *reader;	/* reads the entries in step 1 */
-	/* results */
-	uint32_t *worst;		/* row numbers */
+	/* Results of dirs_finish(). */
+	/* row numbers of the worst directories */
+	uint32_t *worst;
 	size_t n_worst;
 	char **paths;
 };

@@ -305,7 +305,7 @@ static json_t *repack_object(const struct e4frag *frag)
 				   "spread", spread_object(frag)));
 }
 
-/* Adds the members that depend on options.  Returns 0, or not 0 on failure. */
+/* Adds the members that depend on options.  Returns 0, or -1 on failure. */
 static int add_optional(json_t *report, const struct e4frag *frag)
 {
 	int failed = 0;

@@ -20,7 +20,7 @@
 #define NOT_GIVEN	UINT64_MAX
 
 struct e4repack {
-	/* options */
+	/* Values of the options. */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool map;
 	bool all, inodes, no_move;
@@ -55,7 +55,7 @@ struct e4repack {
 	 */
 	char **inside;
 	size_t n_inside;
-	/* state of the run */
+	/* State of the run. */
 	unsigned int flags;		/* E4L_REPACK_* */
 	struct interrupt interrupt;
 	struct target target;
@@ -70,8 +70,8 @@ struct e4repack {
 	char *first, *second;
 	bool planned;			/* the plan was not empty */
 	uint64_t planned_blocks;	/* planned size of the filesystem */
-	bool truncated;			/* the image has the new size */
-	/* results */
+	bool truncated;			/* the image was truncated */
+	/* Results of the run. */
 	struct block_map *before, *after;	/* NULL: not requested */
 	/* a failure occurred that did not end the run */
 	bool failed;

@@ -20,14 +20,16 @@ struct id_map {
  * --grow-to.
  */
 struct growth {
-	uint64_t blocks;		/* 0: --grow-to was not given */
+	/* number of blocks; 0: --grow-to was not given */
+	uint64_t blocks;
 	uint64_t block_bytes;
 	uint64_t group_bytes;
-	uint64_t inode_bytes;		/* bytes for each inode */
+	uint64_t inode_bytes;		/* bytes of the filesystem per inode */
 	uint32_t group_inodes;
 	/* number of inodes at the initial size; 0 if that size is not known */
 	uint64_t inodes;
-	uint32_t journal_mib;		/* 0: no internal journal */
+	/* size of the journal; 0: no internal journal */
+	uint32_t journal_mib;
 	bool resize_inode;
 };
 
@@ -69,14 +71,14 @@ struct config {
 	 * hash file; "": append the tree to the filesystem; NULL: no hash tree
 	 */
 	const char *dm_verity;
-	const char *name, *size;	/* operands */
+	const char *name, *size;	/* operands DEVICE and SIZE */
 	/* argv[0] of mke2fs, which selects the type of the filesystem */
 	const char *called;
 	/* mke4fs was run under a name of mke2fs */
 	bool is_mke2fs;
 	/* device or image that @name refers to; freed by free_args() */
 	char *device;
-	const char *tunables;		/* changes of -E tunables= */
+	const char *tunables;		/* list of -E tunables= */
 	uint32_t window;
 	bool has_window;		/* -R was given */
 	uint64_t free_bytes, grow_bytes;

@@ -315,7 +315,10 @@ static bool one_stdin(const struct config *c)
 	return false;
 }
 
-/* If a given option has no files to apply to, prints an error. */
+/*
+ * If @option was given, but mke4fs adds no files, prints an error and returns
+ * false.
+ */
 static bool has_files_for(const struct config *c, const char *option,
 			  bool given)
 {

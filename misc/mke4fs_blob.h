@@ -49,7 +49,7 @@ struct blob {
 	uint64_t got;
 	int fd;
 	struct archive *in;		/* archive that contains the file */
-	struct archive *plain;		/* decompressor */
+	struct archive *plain;		/* decompressor of the file */
 	const void *mem;
 	char *buf;
 	union {

@@ -10,7 +10,8 @@
 
 /* The hash tree that --dm-verity made. */
 struct dm_verity {
-	uint64_t data_blocks, hash_blocks;	/* 0: there is no tree */
+	/* sizes in blocks; 0: no hash tree */
+	uint64_t data_blocks, hash_blocks;
 	uint64_t at_bytes;		/* offset of dm-verity's superblock */
 	uint8_t uuid[16], salt[32];
 	uint8_t root[SHA256_DIGEST_SIZE];

@@ -117,7 +117,7 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 	return err;
 }
 
-/* The arguments of mke2fs, and the memory of some of them. */
+/* The arguments of mke2fs, and buffers for some of the arguments. */
 struct arguments {
 	char **v;
 	int n;
@@ -365,7 +365,7 @@ static enum voice voice_of(const struct config *c, const char *path,
 	return quiet ? VOICE_QUESTION : VOICE_ALL;
 }
 
-/* Prints an error if mke2fs has failed, unless @silent. */
+/* If mke2fs has failed and @silent is false, prints an error. */
 static void say_failed(const struct config *c, const char *path, bool silent)
 {
 	if (!silent && say_is_full(path))

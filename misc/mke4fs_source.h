@@ -13,7 +13,7 @@
  */
 struct spool {
 	int fd;				/* -1: the file has not been created */
-	uint64_t end;			/* bytes in the file */
+	uint64_t end;			/* number of bytes in the file */
 	/* extents of the current file */
 	struct e4l_stretch *stretches;
 	size_t n_stretches;

@@ -16,8 +16,8 @@
 #include <zlib.h>
 
 struct stream {
-	int fd;				/* -1: use @read */
-	/* returns 0 at the end */
+	int fd;				/* the input; -1: use @read */
+	/* returns the next bytes of the input, or 0 at the end of the input */
 	ssize_t (*read)(void *priv, const void **buf);
 	void *priv;
 	/* bytes that @read returned and that have not been used */

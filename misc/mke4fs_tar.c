@@ -49,7 +49,7 @@ struct tar {
 	struct load *l;
 	const struct tar_input *in;
 	bool broken;			/* @in->read has printed an error */
-	int fd;				/* -1: the input is not a file */
+	int fd;				/* the input; -1: not a file */
 	/* the input is a device; the input can be endless */
 	bool is_device, is_endless;
 	/* the stored input, before any decompression */

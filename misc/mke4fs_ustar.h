@@ -17,7 +17,7 @@ struct ustar {
 /* The header of a member, after its pax headers and headers of long names. */
 struct ustar_member {
 	struct ustar h;
-	uint64_t at;		/* offset of @h */
+	uint64_t at;		/* offset of @h in the archive */
 	bool is_pax;		/* the member has a pax header */
 };
 

@@ -12,7 +12,7 @@ struct tune4fs {
 	bool list, clear, apply, apply_all, watch;
 	bool dry_run, force;
 	struct target_undo undo;
-	struct args_texts sets;		/* -E */
+	struct args_texts sets;		/* lists of -E */
 	/* the joined lists of -E; NULL: not given */
 	char *set;
 };
