@@ -163,7 +163,7 @@ bool file_find(const struct shell *s, const char *path, ext2_ino_t *ino);
 bool file_subtree(const struct shell *s, const char *path,
 		  ext2fs_inode_bitmap *ret);
 
-/* Calls @piece for each piece of inode @ino. */
+/* Calls the callback @piece for each struct e4l_piece of inode @ino. */
 errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 		    errcode_t (*piece)(const struct e4l_piece *, void *),
 		    void *priv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Contents of the page of --html. */
+/* The contents of the page that --html writes, and their limits. */
 #ifndef E4FRAG_PAGE_H
 #define E4FRAG_PAGE_H
 

@@ -133,7 +133,7 @@ static bool take_platform(void *config, char *value)
 	       usage("--platform", value, "OS/ARCHITECTURE[/VARIANT]");
 }
 
-/* The value of --dm-verity without HASHFILE. */
+/* the value of --dm-verity if HASHFILE is not given */
 static const char appended[] = "";
 
 static bool take_dm_verity(void *config, char *value)

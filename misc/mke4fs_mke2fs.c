@@ -172,7 +172,10 @@ static bool reserves_growth(const struct config *c, uint64_t bytes)
 	       (!bytes || bytes < c->grow_bytes);
 }
 
-/* Adds -E, if there are values.  Returns false if there is no memory. */
+/*
+ * If there are extended options, adds -E.  If there is no memory, returns
+ * false.
+ */
 static bool add_extended(struct arguments *a, const struct config *c,
 			 uint64_t bytes)
 {
@@ -224,10 +227,10 @@ static void add_size(struct arguments *a, const struct config *c,
 }
 
 /*
- * Makes the arguments for running mke2fs on @path, and returns false if there
- * is no memory.  The caller frees @a->v and @a->extended.  @bytes is the size of
- * the filesystem; if it is 0, uses the size in @c.  @inodes is the number of
- * inodes; if it is 0, uses the default.
+ * Makes the arguments for running mke2fs on @path.  If there is no memory,
+ * returns false.  The caller frees @a->v and @a->extended.  @bytes is the size
+ * of the filesystem; if @bytes is 0, uses the size in @c.  @inodes is the
+ * number of inodes; if @inodes is 0, uses the default of mke2fs.
  */
 static bool make_argv(const struct config *c, const char *path,
 		      uint64_t bytes, uint64_t inodes, struct arguments *a)
@@ -247,8 +250,8 @@ static bool make_argv(const struct config *c, const char *path,
 }
 
 /*
- * Forwards messages from @fd to @to, and closes @fd.  If @fd is -1, there are
- * no messages.  In the messages, replaces @path, which can be the path of a
+ * Forwards messages from @fd to @to, and closes @fd.  If @fd is -1, forwards
+ * nothing.  In the messages, replaces @path, which can be the path of a
  * prototype, by @name.
  */
 static void pass_said(int fd, const char *path, const char *name, FILE *to)
@@ -285,8 +288,9 @@ static bool waits(enum voice voice)
 }
 
 /*
- * Forwards the output of the process @pid from @fd until the process ends; if
- * @fd is -1, only waits.  Returns the status of waitpid(2).
+ * Forwards the output of the process @pid from @fd until the process ends.  If
+ * @fd is -1, only waits for the end of the process.  Returns the status of
+ * waitpid(2).
  */
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 		const char *name)

@@ -83,7 +83,7 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	return silent;
 }
 
-/* Sets *@g to the sizes of the filesystem in @im. */
+/* Sets *@g to the properties of the filesystem in @im. */
 static bool note_growth(const struct config *c, const struct image *im,
 			struct growth *g)
 {

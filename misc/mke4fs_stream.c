@@ -395,7 +395,10 @@ static int open_raw(struct stream *s)
 				   got;
 }
 
-/* Unpacks with libarchive, unless s->below is not packed. */
+/*
+ * If s->below is compressed, begins to unpack s->below with libarchive, and
+ * sets *@packed to true.  Returns false after an error.
+ */
 static bool unpack_raw(struct stream *s, bool *packed)
 {
 	struct stream *below = s->below;
