@@ -100,7 +100,8 @@ static errcode_t run_check(struct e4check *check)
 	progress_end(&check->progress);
 	e4l_findings_sort(&check->found);
 	/*
-	 * The check does not fail without paths: the report has inode numbers.
+	 * If the paths cannot be read, the check does not fail: the report
+	 * shows inode numbers instead of paths.
 	 */
 	if (!err)
 		check->nameless = load_names(check);

@@ -36,11 +36,11 @@ struct e4repack {
 	uint64_t max_seconds, min_excess;
 	/* maximum size of a target region in bytes; 0: no limit */
 	uint64_t free_run;
-	/* new size in bytes; 0: the smallest; NOT_GIVEN: do not shrink */
+	/* new size in bytes; 0: smallest size; NOT_GIVEN: do not shrink */
 	uint64_t shrink_bytes;
 	/* --free: free space after the shrink in bytes; or NOT_GIVEN */
 	uint64_t free_bytes;
-	/* --journal: new size of the journal in bytes; or NOT_GIVEN */
+	/* --journal: maximum journal size in bytes; NOT_GIVEN: keep the size */
 	uint64_t journal_bytes;
 	/* memory limit in bytes or as a share of the RAM */
 	struct units_share mem;
@@ -147,7 +147,7 @@ bool e4repack_shrink_refuses(const struct e4repack *r, const char *name);
  * Otherwise, returns false.
  */
 bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
-/* Truncates the image to the new size, if it has only the filesystem. */
+/* If the image contains only the filesystem, truncates it to the new size. */
 void e4repack_truncate(struct e4repack *r);
 /* Returns the value of e4l_repack_what.shrink_blocks for --shrink. */
 uint64_t e4repack_shrink_blocks(const struct e4repack *r);

@@ -37,7 +37,7 @@ struct growth {
 struct passed {
 	char option[3];
 	char *value;			/* NULL: no value */
-	/* only used when formatting the device, not for a prototype */
+	/* pass the option to mke2fs for the device, not for a prototype */
 	bool device_only;
 };
 

@@ -573,9 +573,10 @@ out:
 /* ------------------------------------------------------------------- sources */
 
 /*
- * If @path does not exist, removes ":REF" or "@DIGEST" from its end, so that
- * the longest possible prefix exists, and returns REF or DIGEST.  Otherwise,
- * returns NULL.
+ * If @path does not exist, removes ":REF" or "@DIGEST" from its end, and
+ * returns REF or DIGEST.  The remaining path exists, and is as long as
+ * possible.  If @path exists, or if no such path exists, returns NULL and does
+ * not change @path.
  */
 static const char *cut_ref(char *path)
 {

@@ -18,7 +18,10 @@
  * another reason than the size.
  */
 #define REFUSALS	16
-/* maximum number of doublings of 8 MiB; the largest journal then fits */
+/*
+ * Number of sizes that look_from_size() tries, each twice as large as the size
+ * before.
+ */
 #define DOUBLINGS	13
 /* In smaller filesystems, mke2fs makes a journal only on request. */
 #define JOURNAL_BLOCKS	2048u	/* as in ext2fs_default_journal_size() */

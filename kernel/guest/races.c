@@ -39,8 +39,8 @@
 
 #define BLOCK	4096
 #define CELL	32	/* blocks in a cell */
-#define LAST	4	/* blocks at the end of a cell that D and B write */
-#define NEXT	8	/* blocks of the next cell that z and f write */
+#define LAST	4 /* blocks at the end of a cell that processes D, B write */
+#define NEXT	8 /* blocks of the next cell that processes z, f write */
 
 static char *buffer(unsigned int blocks)
 {

@@ -131,8 +131,8 @@ static void add_content(struct block_map *map, blk64_t blk, blk64_t end,
 }
 
 /*
- * Counts the unused blocks at the end of the last extent's cluster, in the
- * state of the last extent.
+ * Counts the unused blocks at the end of the last extent's cluster.  These
+ * blocks get the state of the last extent's blocks.
  */
 static void end_cluster(struct block_map *map)
 {

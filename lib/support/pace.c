@@ -2,7 +2,7 @@
 #include "config.h"
 #include "pace.h"
 
-/* Maximum idle time, in seconds, that is credited to later writes. */
+/* maximum idle time that reduces the wait of later writes, in seconds */
 #define MADE_UP_FOR 0.5
 
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,

@@ -36,8 +36,9 @@ static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 }
 
 /*
- * Opens the first backup superblock in the block that the primary superblock
- * implies.  If this fails, opens the primary superblock again.
+ * Opens the backup superblock of group 1, computing the block number from
+ * s_blocks_per_group of the primary superblock.  If this fails, opens the
+ * primary superblock again.
  */
 static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 {

@@ -200,8 +200,8 @@ static errcode_t put_index(void)
 }
 
 /*
- * Makes the records in the undo file durable, then the keys, and then the
- * header and the copy of the superblock.
+ * Makes the records in the undo file durable, then the keys (the index of the
+ * records), and then the header and the copy of the superblock.
  */
 static errcode_t settle(void)
 {

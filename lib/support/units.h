@@ -24,7 +24,7 @@ bool units_parse_size(const char *text, uint64_t *bytes);
 /* A size, or a share of a size that is not known yet. */
 struct units_share {
 	uint64_t bytes;
-	/* millionths of the whole; if 0, @bytes is the size */
+	/* share in units of 1/UNITS_WHOLE; 0: the size is @bytes */
 	uint32_t parts;
 };
 

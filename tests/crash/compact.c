@@ -178,7 +178,10 @@ static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 	return err ? err : ext2fs_write_inode(fs, ino, &inode);
 }
 
-/* Takes the last blocks with separate files, which need no tree blocks. */
+/*
+ * Allocates all free blocks.  The last clusters belong to separate files, so
+ * that no file needs a tree block.
+ */
 static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
 {
 	uint32_t ratio = EXT2FS_CLUSTER_RATIO(fs), i;

@@ -237,8 +237,9 @@ struct verdict {
 
 /* Parameters of check_states(). */
 struct sampling {
-	size_t wanted;		/* random states, besides the prefixes */
-	size_t each;	/* check a prefix after each @each-th write or flush */
+	size_t wanted;		/* number of random states */
+	/* also check the state with all writes so far at each @each-th event */
+	size_t each;
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */

@@ -53,8 +53,8 @@ const char exchange_recipe[] =
 	"htree\n";
 
 /*
- * Counts the calls of stop() in @asked.  Call number @last + 1 (from 0) returns
- * true, which ends the run.
+ * State of the callbacks.  @asked is the number of calls of stop().  The first
+ * @last + 1 calls return false; the next call returns true and ends the run.
  */
 struct turns {
 	struct op_env *env;
@@ -72,8 +72,8 @@ static bool stop(bool inside, void *priv)
 }
 
 /*
- * Called after a commit.  The last transaction is marked when the filesystem is
- * closed.
+ * Called after each commit.  Marks the end of a transaction in the log of
+ * writes.  The caller of run() marks the last transaction.
  */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {

@@ -4,9 +4,9 @@
  * device are complete.  Of the later writes, any subset may be on disk, in any
  * order, torn at 512 bytes.
  *
- * One copy of the devices is in memory, and one copy is in files for the
- * programs.  A state is patched into both copies and undone again.  The
- * programs' changes are undone by comparing the copies.
+ * One copy of the devices is in memory, and one copy is in files, which e2fsck
+ * and other programs read and change.  A state is patched into both copies and
+ * undone again.  Changes by the programs are undone by comparing the copies.
  */
 #include "config.h"
 #include <errno.h>
@@ -457,11 +457,11 @@ static bool is_over(const struct machine *m)
 }
 
 /*
- * Walks through the log.  Checks the state with all writes so far at each
- * @each-th event.  Also checks the state at the end of each interval between
- * flushes; if @each is large, omits some intervals.  Checks @attempts random
- * states per unit of the interval's weight, and a few more, so that each
- * interval has some.
+ * Walks through the log of writes and flushes.  At each @each-th event, checks
+ * the state with all writes so far.  Also checks the state at the end of each
+ * interval between flushes; if @each is large, omits some intervals.  In each
+ * interval, checks about @attempts * window_weight() random states, and at
+ * least one.
  */
 static void walk(struct machine *m, size_t each, double attempts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzz target: copies an unchecked image, by loading the tree, planning the
- * tree into a sound filesystem, and writing the filesystem.
+ * Fuzz target: loads the tree of files from an unchecked image, plans an image
+ * with these files in a sound filesystem, and writes the image.
  */
 #include "config.h"
 #include <fcntl.h>

@@ -183,7 +183,7 @@ static void emit_tree(struct lab *l, const struct node *n,
 struct walk {
 	struct lab *l;
 	const struct node *n;
-	__u32 extent; /* index of the first extent that was not passed */
+	__u32 extent; /* index of the first extent that the walk has not left */
 	__u32 used;   /* number of the node's meta_blks written so far */
 };
 

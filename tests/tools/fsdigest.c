@@ -268,7 +268,7 @@ static uint64_t digest_xattr(struct file *f, ext2_ino_t ino)
 		return 0;
 	check(io_channel_read_blk64(f->fs->io, blk, 1, f->buf),
 	      "reading the attributes of inode", ino);
-	/* the checksum depends on the block number, which -m ignores */
+	/* with -m, omit the checksum, which depends on the block number */
 	if (f->moved)
 		memset(f->buf + XATTR_SUM_AT, 0, sizeof(uint32_t));
 	return mix_bytes(1, f->buf, f->fs->blocksize);

@@ -162,7 +162,10 @@ void node_grow(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
  */
 void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 		  int flags, blk64_t pblk);
-/* Appends separate entries for blocks that are already taken. */
+/*
+ * Appends @len_blks blocks to @n, from the already allocated block @pblk on, as
+ * separate extents.
+ */
 void node_push(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags, blk64_t pblk);
 /* Takes at least @len_blks contiguous free blocks, from the goal on. */

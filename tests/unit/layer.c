@@ -199,8 +199,8 @@ START_TEST(test_many_layers)
 END_TEST
 
 /*
- * The content of a directory is found below the path of the directory in the
- * tree.
+ * e4l_tree_source_path() returns the path that a file has in its source.  The
+ * source is a directory that e4l_layer_open_dir() has opened.
  */
 START_TEST(test_source_path)
 {

@@ -299,9 +299,9 @@ END_TEST
 #define LOST_FOUND	11
 
 /*
- * No flex group is good enough: one has few free inodes, and the other has no
- * free blocks.  A directory goes to the first group with the average number of
- * free inodes.
+ * No flex group is suitable: one has few free inodes, and the other has no free
+ * blocks.  A new directory goes to the first group that has at least the
+ * average number of free inodes.
  */
 START_TEST(goes_where_a_share_is_free)
 {

@@ -23,8 +23,8 @@ struct file {
 struct world {
 	struct e4l_plan_options opt;
 	uint64_t clusters;
-	uint32_t *state;		/* per cluster */
-	uint64_t *content;		/* per block */
+	uint32_t *state;	/* of each cluster: FREE, WALL, USED + file */
+	uint64_t *content;		/* simulated data of each block */
 	struct file *file;
 	unsigned int files;
 	/* state during the execution of a plan */

@@ -29,7 +29,7 @@ static const struct {
 	/* zero the tail if write and tail together are not longer than @max */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* zero head and tail if all together are shorter than @max */
+	/* zero head and tail if the whole extent is shorter than @max */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/*

@@ -475,7 +475,7 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next; /* index of the copy that copy_next() continues with */
-	/* number of blocks of copy @next that are already in jobs */
+	/* number of blocks of copy @next that jobs already contain */
 	uint64_t done;
 	/* number of blocks written since the last flush */
 	atomic_ullong unflushed;

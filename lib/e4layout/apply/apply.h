@@ -30,7 +30,10 @@ struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota; /* NULL if the filesystem has no quotas */
 	const struct e4l_geometry *geo;	/* geometry that the planner has used */
-	/* blocks that are written between two calls of stop(): see TXN_PARTS */
+	/*
+	 * in a transaction of more than TXN_PARTS times this number of blocks,
+	 * stop() is called whenever this number of blocks was written
+	 */
 	uint64_t part_blocks;
 	/* Called after @blocks blocks were copied or zeroed.  May be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);

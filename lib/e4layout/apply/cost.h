@@ -74,10 +74,10 @@ uint64_t e4l_load_cost(struct e4l_load *load);
 
 /*
  * Divides the steps of a plan into transactions.  All steps of a transaction
- * are in one batch.  The limits of a transaction with several steps are
- * @capacity journaled blocks, and 64 MiB and TXN_PARTS parts of copied and
- * zeroed data.  If a step would exceed a limit, the step begins another
- * transaction.
+ * are in one batch.  A transaction with several steps journals at most
+ * @capacity blocks.  The steps copy and zero at most 64 MiB together, and at
+ * most TXN_PARTS parts.  If a step would exceed a limit, the step begins
+ * another transaction.
  */
 struct e4l_packer {
 	const struct e4l_geometry *geo;

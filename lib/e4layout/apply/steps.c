@@ -435,11 +435,12 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 
 /* The search for the number of clusters that a step moves. */
 struct search {
+	/* wanted number of clusters, and number of all clusters of j->todo */
 	uint64_t most, all;
 	uint64_t n;		/* the number to try */
-	bool longer;		/* @n includes a whole fragment */
-	bool may_split;		/* a whole fragment does not fit */
-	bool at_once;		/* @all has been tried */
+	bool longer;	/* @n was raised to the end of a fragment */
+	bool may_split; /* a whole fragment does not fit: a step may split it */
+	bool at_once;		/* a step of @all clusters has been tried */
 };
 
 static uint64_t fewer_of(uint64_t a, uint64_t b)

@@ -38,7 +38,8 @@ struct pass2 {
 	 * indexes in ck->runs: next run to read, and end of the current round
 	 */
 	size_t run, end_run;
-	uint32_t in_run; /* blocks of the run @run that are already in jobs */
+	/* number of blocks of ck->runs[@run] that jobs already contain */
+	uint32_t in_run;
 	bool roots; /* true while only the roots of indexes are read */
 };
 

@@ -16,7 +16,7 @@
  * Linux.
  */
 #define POLICY_VERSIONS		2
-/* offset of the flags in contexts of version 1 and 2 */
+/* byte offset of the flags in an encryption context of version 1 or 2 */
 #define POLICY_FLAGS_AT		3
 /*
  * FSCRYPT_POLICY_FLAG_IV_INO_LBLK_64 and _32: the IV depends on the inode

@@ -53,8 +53,8 @@ struct own {
 };
 #define HAS_NONE	1
 /*
- * the directory has no own window, but once another directory of the group got
- * a file between two files of the directory
+ * the directory has no own window; a file of another directory was created in
+ * the group between two files of this directory
  */
 #define HAD_TURNS	2
 
@@ -813,9 +813,9 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Records that directory @dir gets a new file.  Returns whether directories
- * share windows (ranges of inodes), and no other directory of @group got a file
- * after the last mkdir, or after the last file of @dir.
+ * Records that directory @dir gets a new file in @group.  Returns whether
+ * directories share windows (ranges of inodes), and the previous file in @group
+ * is in @dir or is older than the last new directory in @group.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {

@@ -209,7 +209,7 @@ static void free_all(struct regroup *r)
 	free(r->inos);
 }
 
-/* Scans the filesystem and reads all directories, as the plan requires. */
+/* Scans the filesystem, and reads the names that the plan needs. */
 static errcode_t prepare(struct regroup *r)
 {
 	errcode_t err;

@@ -271,8 +271,8 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 /* ---------------------------------------------------------- 3. maximum flow */
 
 /*
- * Cells (pairs of directory and block) that should get more inodes, sorted by
- * directory.
+ * Cells that should get more inodes, sorted by directory.  A cell is a pair of
+ * a directory and a block of the inode tables.
  */
 struct wanting {
 	/*
@@ -393,8 +393,8 @@ static errcode_t count_blocks(struct e4l_exchange *x)
 }
 
 /*
- * Returns the number of inode-table blocks that the quotas would save for the
- * selected directories.
+ * Returns how many fewer inode-table blocks the selected directories need if
+ * each cell gets its quota of inodes.
  */
 static uint64_t count_saved(const struct e4l_exchange *x)
 {
@@ -588,8 +588,8 @@ static errcode_t make_plan(struct e4l_exchange *x)
 	if (!err)
 		err = make_trails(x);
 	/*
-	 * as in try_dir(), at most as many inodes may move as fit into the
-	 * saved blocks
+	 * The exchange is worthwhile only if at most as many inodes move as fit
+	 * into the saved blocks.
 	 */
 	if (err || !x->n_steps ||
 	    x->n_steps > count_saved(x) * x->r->per_block)

@@ -74,7 +74,7 @@ struct regroup {
 	uint64_t tree_blocks; /* number of tree blocks of the scanned inode */
 	ext2_ino_t *linked;		/* files with several names */
 	size_t n_linked;
-	/* some names are missing, because the memory limit was reached */
+	/* some names of files are not in @g, because of the memory limit */
 	bool names_cut;
 	char *buf;			/* buffer of READ_BYTES bytes */
 	struct ext2_inode_large *inode;

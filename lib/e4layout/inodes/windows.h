@@ -24,10 +24,10 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * Returns the inode, at or after @at, where a window of @n inodes should begin.
- * A block has @per_block inodes.  If the window occupies fewer blocks when it
- * begins with the next block, returns the first inode of the next block;
- * otherwise, returns @at.
+ * Returns the first inode of a window (range of @n inodes) that may begin at
+ * inode @at or later.  A block of the inode table has @per_block inodes.  If a
+ * window occupies fewer blocks when it begins at the start of the next block,
+ * returns the first inode of the next block; otherwise, returns @at.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)

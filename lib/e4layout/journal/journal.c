@@ -315,8 +315,9 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 }
 
 /*
- * Step 4: writes @blocks, which must be in disk order, to their final
- * locations.  Contiguous blocks are written together.
+ * Step 4 of a commit (see the start of this file): writes @blocks, which must
+ * be in disk order, to their final locations.  Writes contiguous blocks
+ * together.
  */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)

@@ -45,9 +45,9 @@
 #include "journal_internal.h"
 
 /*
- * If step 3 or 4 fails and the superblock on the device still has the old size,
- * marks the log as empty.  Otherwise, e2fsck would ask whether to replay the
- * log.
+ * Called if step 3 or 4 fails.  If the superblock on the device still has the
+ * old size, sets *@switched to false and marks the log as empty, because e2fsck
+ * would ask whether to replay the log.
  */
 static void take_back(struct e4l_journal *j, bool *switched)
 {

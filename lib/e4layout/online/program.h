@@ -14,7 +14,12 @@
 /* A format of executable files that is registered with binfmt_misc. */
 struct e4l_format {
 	size_t offset, len;
-	unsigned char *magic, *mask;	/* @len bytes each, in one allocation */
+	/*
+	 * A file has the format if its bytes from @offset on equal @magic in
+	 * all bits that are set in @mask.  @magic and @mask have @len bytes
+	 * each, in one allocation.
+	 */
+	unsigned char *magic, *mask;
 };
 
 struct e4l_programs {

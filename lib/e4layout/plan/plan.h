@@ -220,7 +220,8 @@ struct e4l_plan_move {
 #define E4L_MOVE_DATA	0
 #define E4L_MOVE_TREE	1	/* move a tree block */
 #define E4L_MOVE_PACK	2	/* pack the tree, move no data */
-#define E4L_MOVE_FINISH	3	/* zero the chosen runs and pack the tree */
+/* zero the unwritten runs that the planner has chosen, and pack the tree */
+#define E4L_MOVE_FINISH	3
 
 /*
  * Returns the moves, sorted by batch, file and kind, and sets *@n to their

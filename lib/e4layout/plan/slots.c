@@ -170,8 +170,8 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
  */
 struct around {
 	/*
-	 * clusters to move out of each segment; E4L_NONE if the segment has
-	 * walls or is already loose
+	 * number of clusters to move out of each segment; E4L_NONE if the
+	 * segment has walls, or if its items are already loose
 	 */
 	uint32_t *cost;
 	uint32_t n, len;	/* number of segments; clusters per segment */

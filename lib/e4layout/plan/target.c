@@ -202,7 +202,10 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 	return err;
 }
 
-/* Makes a region.  If a file in @run must not be moved, returns false. */
+/*
+ * Makes @run a region, which will be evacuated.  If a file in @run must not be
+ * moved, returns false.
+ */
 static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 {
 	if (!e4l_target_lift(w, run->start, e4l_span_end(run)))
@@ -367,8 +370,8 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
  *
  * - Short item: the other items in the slot have at most half as many clusters
  *   as item @i keeps in place.
- * - Long item: the clusters to move have at most half of free space, together
- *   with *@lifted, the clusters evacuated for earlier items.
+ * - Long item: the clusters to move, and the *@lifted clusters evacuated for
+ *   earlier items, are together at most half of free space.
  */
 static void try_home(struct e4l_work *w, uint32_t i, bool is_long,
 		     uint64_t *lifted)

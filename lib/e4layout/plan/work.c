@@ -340,7 +340,10 @@ static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 	       !(o->allowed & E4L_PLAN_AT_ONCE) ? w->large_item / 2 : 0;
 }
 
-/* Returns the number of excess fragments per 2^20 clusters. */
+/*
+ * Returns the number of excess fragments of item @i, which has @pieces
+ * fragments, per 2^20 clusters.
+ */
 static uint64_t density(const struct e4l_work *w, uint32_t i, uint32_t pieces)
 {
 	return ((uint64_t)(pieces - 1) << 20) / w->m->item[i].len;
@@ -361,8 +364,9 @@ static int densest_first(const void *va, const void *vb)
 }
 
 /*
- * Returns the attempt's share of @all clusters.  If the copy budget permits
- * fewer clusters, returns the share of the budget.
+ * Returns how many of @all fragmented clusters the attempt may join: the
+ * fraction w->how.share of @all or, if the copy budget permits fewer clusters,
+ * of the budget.
  */
 static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 {

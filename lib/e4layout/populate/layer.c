@@ -21,7 +21,8 @@
 struct way {
 	struct e4l_tree *t;
 	uint32_t at;		/* node of the current directory */
-	const char *name;	/* current component, or NULL */
+	/* component of the path that is being resolved; NULL: none */
+	const char *name;
 	size_t len;
 	const char *rest;
 	/*
@@ -263,7 +264,7 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 /* a whiteout hides the entry, or a directory above the entry */
 #define HIDDEN	0x1
 #define EMPTIED	0x2	/* the entry is an opaque directory */
-/* a directory that has entries of the current layer below the directory */
+/* the entry is a directory, and the current layer has entries below it */
 #define NEEDED	0x4
 
 /*

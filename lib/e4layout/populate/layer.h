@@ -16,8 +16,8 @@ struct e4l_layer {
 	 */
 	const char *below;
 	/*
-	 * attributes of directories that e4l_layer functions create because a
-	 * path needs the directory; extended attributes are ignored
+	 * attributes of parent directories that are missing in the tree, and
+	 * that e4l_layer functions create; extended attributes are ignored
 	 */
 	const struct e4l_entry *missing;
 };

@@ -252,9 +252,9 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 struct supply {
 	uint64_t left;		/* number of blocks to allocate */
 	uint64_t pblk, len;	/* allocated blocks not supplied yet */
-	/* logical cluster that was supplied last, plus 1; 0: none yet */
+	/* last logical cluster that got blocks, plus 1; 0: none yet */
 	uint64_t cluster;
-	/* first physical block of the cluster that was supplied last */
+	/* first physical block of this cluster */
 	uint64_t at;
 };
 

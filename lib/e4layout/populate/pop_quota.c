@@ -87,7 +87,8 @@ static errcode_t count(struct e4l_populate *p, enum e4l_quota_type type,
 struct file {
 	VEC(char) bytes;
 	uint32_t blocks;
-	uint32_t entries_block;	/* number of the block that gets entries */
+	/* block number, in the file, of the block that gets new entries */
+	uint32_t entries_block;
 	uint32_t entries;	/* number of entries in @entries_block */
 };
 

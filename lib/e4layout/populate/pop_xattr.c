@@ -204,7 +204,8 @@ unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 struct area {
 	char *base;		/* address from which e_value_offs counts */
 	char *entry;
-	char *value;		/* values grow downwards from the end */
+	/* start of the last value; values fill the area from its end */
+	char *value;
 };
 
 static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,

@@ -54,7 +54,7 @@ struct node {
 	uint32_t parent;
 	/*
 	 * directory: index of the first child in e4l_populate.order; other
-	 * types: index of a link group
+	 * types, with NODE_GROUPED: index of a struct link_group
 	 */
 	uint32_t child;
 	uint32_t n_child;

@@ -442,7 +442,7 @@ struct lookup {
 	const char *name;
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
-	/* the inode searched for @name is a directory: it has entries */
+	/* the inode in which @name is searched for has directory entries */
 	bool is_dir;
 	/* first damage; if damage.why is 0, no damage was found */
 	struct e4l_damage damage;

@@ -179,9 +179,9 @@ static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 }
 
 /*
- * Counts the inodes in a block of dirs[@index].  If the directory has one block
- * only, computes the locality of the directory.  If the directory has more
- * blocks, adds pairs of directory and inode.
+ * Uses part->inos, the inodes in the entries of one block of t->dirs[@index].
+ * If the directory has only this block, computes the locality of the directory.
+ * Otherwise, adds pairs of directory and inode to part->pairs.
  */
 static void collect(struct e4l_tally_part *part, uint32_t index)
 {

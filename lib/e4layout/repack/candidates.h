@@ -69,7 +69,10 @@ errcode_t e4l_candidates_begin(struct e4l_candidates *c, struct e4l *e,
 			       struct e4l_repack_run *run);
 void e4l_candidates_end(struct e4l_candidates *c);
 
-/* Collects a piece.  Call this function for each piece of the scan. */
+/*
+ * Adds piece @p of an inode to @c.  Call this function for each piece that the
+ * scan reports.
+ */
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 

@@ -95,7 +95,10 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 	return 0;
 }
 
-/* Counts the current free space of the filesystem, without the overlay. */
+/*
+ * Counts the free space of the filesystem @e, which does not contain the
+ * simulated changes of an overlay.
+ */
 static errcode_t look_at_free_space(struct e4l *e, struct e4l_layout *l)
 {
 	uint64_t large = E4L_LARGE_FREE_BYTES / e->fs->blocksize;

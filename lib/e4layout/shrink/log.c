@@ -77,8 +77,8 @@ struct log {
 	struct leaves {
 		blk64_t log, behind;
 	} first, second;
-	uint64_t *lacking;	/* @lacking of e4l_shrink_move_log() */
-	blk64_t shorter;	/* @blocks of e4l_shrink_cut_log() */
+	uint64_t *lacking; /* result: number of missing free blocks */
+	blk64_t shorter;	/* new length of the log, in blocks */
 	errcode_t err;
 };
 
@@ -401,8 +401,9 @@ static void set_bytes(struct ext2_inode *in, uint64_t bytes)
 }
 
 /*
- * Sets the size and the map of the inode in memory.  The size of the file is that
- * of the log, so that the blocks behind the log are like preallocated blocks.
+ * Sets the size and the map of the journal inode in memory.  i_size is the
+ * length of @log, so that the blocks of @behind are like preallocated blocks
+ * beyond the end of the file.
  */
 static errcode_t set_inode(struct log *l, const struct runs *log,
 			   const struct runs *behind,
@@ -430,7 +431,10 @@ static errcode_t set_inode(struct log *l, const struct runs *log,
 	return ext2fs_iblk_set(l->fs, in, clusters);
 }
 
-/* Writes the tree blocks, if any, and sets the map of the inode in memory. */
+/*
+ * Writes the leaf blocks @leaves, if any, and sets the map of the journal inode
+ * in memory.
+ */
 static errcode_t set_map(struct log *l, const struct runs *log,
 			 const struct runs *behind,
 			 const struct leaves *leaves)
@@ -582,7 +586,10 @@ static errcode_t copy_log(struct log *l)
 		from = place_of(&l->now, done, &n);
 		to = place_of(&l->wanted, done, &n);
 		bytes = -(int)(n * l->fs->blocksize);
-		/* in an overlay, only the superblock of the journal is used */
+		/*
+		 * in an overlay, only the superblock of the journal is read, so
+		 * that the other blocks need no copy
+		 */
 		if (from == to || (l->e->over && done))
 			continue;
 		err = e4l_journal_check(l->j);

@@ -266,7 +266,8 @@ static errcode_t move_all(struct prepare *p)
 	if (!err)
 		err = move_resize(p);
 	/*
-	 * even after an error, because backups must not refer to freed blocks
+	 * update the backups even after an error, because the backup
+	 * descriptors must not refer to freed blocks
 	 */
 	return p->moved && !e4l_journal_check(p->j) ?
 	       first_of(err, e4l_journal_write_backups(p->j)) : err;
