@@ -199,7 +199,10 @@ static void set_root(struct es_inode *inode, struct es_entry *root)
 		root->parent = NULL;
 }
 
-/* Returns the last entry that begins at or before @lblk, or NULL. */
+/*
+ * Returns the last entry that begins at or before @lblk.  If there is no such
+ * entry, returns NULL.
+ */
 static struct es_entry *find_at_or_before(const struct es_inode *inode,
 					  uint64_t lblk)
 {
@@ -213,7 +216,10 @@ static struct es_entry *find_at_or_before(const struct es_inode *inode,
 	return found;
 }
 
-/* Returns the first entry that has a block in [@lblk, @end), or NULL. */
+/*
+ * Returns the first entry that has a block in [@lblk, @end).  If there is no
+ * such entry, returns NULL.
+ */
 static struct es_entry *find_in(const struct es_inode *inode, uint64_t lblk,
 				uint64_t end)
 {

@@ -158,7 +158,10 @@ void e4debug_request(int argc, const char *const *argv, int ss, void *priv)
 
 bool shell_fails(const struct shell *s, const char *what, errcode_t err)
 {
-	/* The texts of libext2fs name a function and an "Ext2 inode". */
+	/*
+	 * Do not print the messages of libext2fs for these errors: they contain
+	 * the name of a function, or "Ext2 inode".
+	 */
 	if (err == EXT2_ET_FILE_NOT_FOUND)
 		err = E4L_ET_NO_PATH;
 	else if (err == EXT2_ET_NO_DIRECTORY)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The findings as text and as JSON Lines (e4check/1). */
+/* Prints the findings, as text or as JSON Lines (one JSON object per line). */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ struct e4frag {
 	/* Results of the run. */
 	struct e4l_model model;
 	struct look look;
-	/* the report to compare with, or NULL */
+	/* report to compare with; NULL: --compare was not given */
 	json_t *before;
 	bool before_cut;	/* some paths in @before are truncated */
 	/* number of files in the table of worst files */

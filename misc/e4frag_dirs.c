@@ -33,7 +33,7 @@ struct dirs {
 	size_t n_units;
 	/* row of the directory whose entries are being read */
 	size_t last;
-	struct e4l_dirs *reader;	/* reads the entries in step 1 */
+	struct e4l_dirs *reader;	/* reads the directories' entries */
 	/* Results of dirs_finish(). */
 	/* row numbers of the worst directories */
 	uint32_t *worst;

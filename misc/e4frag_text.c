@@ -14,8 +14,8 @@
 #define BAR_WIDTH 25	/* the text before a bar takes 55 of 80 columns */
 
 /*
- * Numbers as text.  The buffers exist until the end of the block that contains
- * the call.
+ * These macros format a number as text.  The text is valid until the end of the
+ * block that contains the call.
  */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
 #define THINGS(n, one, many) \

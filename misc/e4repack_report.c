@@ -91,7 +91,7 @@ static const struct row {
 	size_t offset;
 	/* the number counts blocks, and is printed as a size */
 	bool blocks;
-	bool offline;			/* not known if the target is mounted */
+	bool offline;	/* the number is not known for a mounted target */
 } rows[] = {
 	{ .label = "Files fragmented", .offset = LAYOUT(fragmented_files) },
 	{ .label = "Extents", .offset = LAYOUT(extents) },

@@ -314,7 +314,8 @@ static void print_next(const struct e4repack *r, uint64_t bytes)
 
 /*
  * Returns the number of bytes between the end of the filesystem and the end of
- * its image, device or partition.  If the latter end is unknown, returns 0.
+ * its image, device or partition.  If the end of the image, device or partition
+ * is unknown, returns 0.
  */
 static uint64_t bytes_behind(const struct e4repack *r, uint64_t bytes)
 {

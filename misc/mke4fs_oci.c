@@ -36,7 +36,8 @@ struct oci {
 	struct load *l;
 	const char *name;		/* name of the source */
 	struct store store;
-	const char *ref;		/* requested tag or digest, or NULL */
+	/* requested tag or digest; NULL: no image was requested by name */
+	const char *ref;
 	struct platform platform;
 	json_t *config;
 };

@@ -38,7 +38,7 @@ struct load {
 	/* receives the configuration of a container image */
 	char **config_text;
 	size_t *config_len;
-	/* number of bytes that all archives have unpacked to so far */
+	/* number of bytes unpacked from all archives so far */
 	uint64_t *taken;
 };
 

@@ -171,7 +171,9 @@ static void work(const char *path, uint32_t cells, uint64_t seed, char how,
 	exit(0);
 }
 
-/* Returns whether one of the processes @how writes @block. */
+/*
+ * Returns whether a process writes @block.  @how has a letter for each process.
+ */
 static int written(const char *how, uint32_t block)
 {
 	uint32_t at = block % CELL;

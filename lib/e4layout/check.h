@@ -33,7 +33,7 @@ enum e4l_fix {
 	/* clearing the resize inode; e2fsck -fy then makes a new one */
 	E4L_FIX_CLEAR_RESIZE_INODE,
 	E4L_FIX_REPACK_MERGE,	/* a repack of extent trees, without zeroing */
-	E4L_FIX_REPACK_ZERO,	/* a repack of extent trees */
+	E4L_FIX_REPACK_ZERO,	/* a repack of extent trees, with zeroing */
 	E4L_FIX_REPACK_MOVE,	/* a repack of files */
 	E4L_FIX_REPACK_INDEX,	/* a repack of directories */
 	E4L_FIX_REPACK_INODES,	/* a repack of inodes */

@@ -62,7 +62,7 @@ struct e4l_entry {
 	uint64_t pos; /* byte offset of the data, if stretches is NULL */
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* target of a symlink, @size bytes */
-	/* of a regular file; NULL: no holes */
+	/* data ranges of a regular file; NULL: the file has no holes */
 	const struct e4l_stretch *stretches;
 	size_t n_stretches;
 	/*

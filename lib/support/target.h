@@ -111,8 +111,9 @@ bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
 /* Damage that target_open_check() found when it opened a filesystem. */
 struct target_doubt {
-	errcode_t super;	/* error of the primary superblock, or 0 */
-	/* error of the primary group descriptors, or 0 */
+	/* error of the primary superblock; 0: no error was found */
+	errcode_t super;
+	/* error of the primary group descriptors; 0: no error was found */
 	errcode_t groups;
 	/*
 	 * block of the backup superblock in use, or 0 if the primary superblock

@@ -131,7 +131,10 @@ void try_field(struct corpus *c, const struct site *s, const struct field *f);
 /* sites.c: makes all cases of an image. */
 void try_image(struct corpus *c);
 
-/* random.c: notes each field in a walk, then makes cases from the fields. */
+/*
+ * random.c: lists all fields of the image, then makes @cases cases that change
+ * random fields.
+ */
 void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
 
 /*

@@ -16,7 +16,8 @@
 
 struct spot {
 	struct site site;
-	struct field field;	/* without a name: any byte */
+	/* if @field has no name, a case changes any byte of the site */
+	struct field field;
 };
 
 struct spots {

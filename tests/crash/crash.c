@@ -38,7 +38,10 @@ static const struct op_row {
 	bool changes_content;
 	bool repairs;
 	bool no_undo;			/* run without an undo file */
-	/* changes inode numbers in files of this recipe */
+	/*
+	 * recipe of additional files, whose inodes the operation renumbers;
+	 * NULL: the operation renumbers no inodes
+	 */
 	const char *renumbers;
 	bool resizes;
 } operations[] = {
@@ -294,7 +297,10 @@ static size_t test_faults(struct bench *b, struct recorded *r,
 	return lost;
 }
 
-/* Runs the operation in a process that is killed after a while. */
+/*
+ * Runs the operation in a process, and kills the process after @after
+ * microseconds.  If the process ends earlier, sets *@killed to false.
+ */
 static const char *test_kill(struct bench *b, operation op,
 			     struct recorded *r, useconds_t after, bool undo,
 			     bool *killed)

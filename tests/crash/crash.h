@@ -30,7 +30,8 @@ enum journal_kind {
 enum {
 	SCENARIO_UNDO = 1,	/* with an undo file */
 	SCENARIO_MMP = 2,	/* with multiple mount protection */
-	SCENARIO_TAIL = 4,	/* without files at the end: for shrinking */
+	/* without files at the end of the filesystem, to test a shrink */
+	SCENARIO_TAIL = 4,
 };
 
 struct scenario {
@@ -40,7 +41,8 @@ struct scenario {
 	const char *options;		/* options of mke2fs */
 	enum journal_kind journal;
 	uint32_t incompat;		/* feature_incompat of the journal */
-	const char *recipe;	/* recipe for mkaged, for repacks; or NULL */
+	/* recipe of mkaged for additional files; NULL: no additional files */
+	const char *recipe;
 	unsigned int flags;
 };
 extern const struct scenario scenarios[];
@@ -80,7 +82,7 @@ enum plant {
 	PLANT_EARLY_REUSE,
 };
 
-/* What the harness passes to an operation. */
+/* The arguments that the harness passes to an operation. */
 struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */
@@ -203,8 +205,9 @@ struct world {
 	bool mount;
 	bool by_name;		/* see digest_fs() */
 	/*
-	 * e2fsck may have to correct bitmaps if it replays a log although
-	 * needs_recovery is not set: see journal/switch.c
+	 * The operation changes the size of the filesystem.  After a crash, the
+	 * log can have a transaction although needs_recovery is not set.  e2fsck
+	 * then has to correct bitmaps: see journal/switch.c.
 	 */
 	bool resizes;
 };

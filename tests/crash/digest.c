@@ -35,7 +35,8 @@ struct walk {
 	uint64_t size;			/* size of the file */
 	/* blocks of the file contain inode numbers */
 	bool numbers;
-	uint64_t *names;	/* digest of each inode's names, or NULL */
+	/* digest of each inode's names; NULL: inode numbers identify files */
+	uint64_t *names;
 	ext2_ino_t dir;			/* directory whose names are read */
 	uint64_t path;			/* digest of the directory's path */
 };

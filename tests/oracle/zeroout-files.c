@@ -5,9 +5,9 @@
  *   create DIR SEED COUNT
  *	preallocates COUNT random files in DIR
  *   write DIR EXTENTS SEED CHUNK
- *	makes random writes to the files in DIR, each to disk before the next, and
- *	prints the extents that the simulation of these writes results in, if it
- *	begins with EXTENTS
+ *	makes random writes to the files in DIR, each to disk before the next;
+ *	also simulates the writes, beginning with the extents EXTENTS, and
+ *	prints the resulting extents
  *   dump IMAGE
  *	prints the extents on disk
  *

@@ -34,7 +34,10 @@ static bool is_the_file(int fd)
 	       st.st_ino == want.st_ino && st.st_dev == want.st_dev;
 }
 
-/* Whether the request fails.  @at < 0: the current position. */
+/*
+ * Whether the request must fail.  If @at is negative, the request is at the
+ * current file position.
+ */
 static bool fails(int fd, bool writes, size_t len, off_t at)
 {
 	uint64_t from = number("FAIL_IO_AT"), to;

@@ -29,8 +29,8 @@ struct extra *node_extra(struct lab *l, struct node *n)
 /* ---- free space ---- */
 
 /*
- * Finds the first free extent in [@from, end), cut at @max.  Returns the length
- * of the extent; 0: no block is free.
+ * Sets *@start to the first free block from @from on.  Returns the number of
+ * consecutive free blocks from *@start on, at most @max; 0: no block is free.
  */
 static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 			blk64_t *start)

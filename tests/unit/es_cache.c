@@ -44,8 +44,8 @@ static bool alike(const struct model *m, unsigned int ino, unsigned int a,
 }
 
 /*
- * Checks that a found entry agrees with the model.  Without a limit, no known
- * block may be missing.
+ * Checks that a found entry agrees with the model.  If @limited is false, the
+ * cache has freed no entries, so that the entry must have its full length.
  */
 static unsigned int check_entry(const struct model *m, unsigned int ino,
 				unsigned int at, const struct e4l_es *es,
@@ -342,7 +342,10 @@ START_TEST(test_short_scans)
 }
 END_TEST
 
-/* Inodes are reclaimed in turn, the oldest entries of each inode first. */
+/*
+ * Reclaim visits the inodes in turn, and frees the oldest entries of each inode
+ * first.
+ */
 START_TEST(test_turns)
 {
 	struct e4l_es_cache *c = cache_of(UINT32_MAX);

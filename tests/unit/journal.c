@@ -386,7 +386,10 @@ START_TEST(moves_inodes)
 }
 END_TEST
 
-/* For any free counts, the sector of the checksum does not change. */
+/*
+ * e4l_super_keep_checksum() gives any superblock the requested checksum.  Only
+ * s_checksum and the last four bytes of s_last_mounted change.
+ */
 START_TEST(keeps_the_checksum)
 {
 	struct ext2_super_block sb, old;

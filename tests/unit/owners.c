@@ -7,8 +7,8 @@
 #include "unit.h"
 
 /*
- * The model has one byte per cluster, and three pages.  The last page is
- * partial.
+ * The model has one byte per cluster.  The number of clusters is chosen so that
+ * struct e4l_owners has two pages of 32768 clusters and a partial page.
  */
 #define CLUSTERS (2 * 32768 + 12345)
 static char model[CLUSTERS];
@@ -23,7 +23,7 @@ static uint64_t count(uint64_t start, uint64_t len, uint64_t *first)
 	return n;
 }
 
-/* Draws a short range, or a range that crosses pages. */
+/* Draws a short range, or a range that can cross pages of 32768 clusters. */
 static void draw(uint64_t *start, uint64_t *len)
 {
 	*start = random() % CLUSTERS;

@@ -315,7 +315,10 @@ START_TEST(end)
 }
 END_TEST
 
-/* Moves the end to 20 MB, and the journal from the middle to below the end. */
+/*
+ * Shrinks the filesystem to 20 MB, after moving the journal from the middle of
+ * the old filesystem below the new end.
+ */
 static errcode_t move_log(struct image *img, const char *how, const char *log)
 {
 	struct e4l_size size;

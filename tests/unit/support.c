@@ -457,13 +457,14 @@ static const struct {
 	uint64_t bytes;
 	double now, wait;
 } paces[] = {
-	{ 100, 1000, -0.4 }, /* up to half a second of idle time is credited */
+	/* idle time shortens the next wait by 0.5 s at most */
+	{ 100, 1000, -0.4 },
 	{ 400, 1000, 0 },
 	{ 500, 1000, 0.5 },
 	{ 0, 1000.25, 0.25 },
 	{ 1000, 1000.5, 1 },
 	{ 1000, 1001.75, 0.75 },	/* the write took 0.25 s */
-	{ 1000, 1060, 0.5 },		/* 0.5 s of an idle minute is credited */
+	{ 1000, 1060, 0.5 },	/* an idle minute shortens the wait by 0.5 s */
 	{ 1000, 1060.5, 1 },
 	{ 0, 5000, -0.5 },
 	{ 3000, 5000, 2.5 },

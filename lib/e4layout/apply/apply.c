@@ -52,7 +52,7 @@ struct new_blocks {
 	blk64_t blk;
 	unsigned int n;
 	const char *data;
-	char *own; /* buffer that is freed after the write, or NULL */
+	char *own; /* buffer to free after the write; NULL: free nothing */
 };
 
 struct e4l_apply {

@@ -8,8 +8,8 @@
 /*
  * Sets *@blocks to the maximum number of metadata blocks that @step journals.
  * Counts the block of the inode, blocks of quota files, tree blocks that are
- * not new, and the bitmaps and descriptor blocks of groups in which @step takes
- * or gives blocks.  Error: ENOMEM.
+ * not new, and the bitmaps and descriptor blocks of groups in which @step
+ * allocates or frees blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint64_t *blocks);
@@ -46,7 +46,7 @@ struct e4l_load {
 	uint64_t blocks;
 	uint64_t bytes; /* number of bytes that the step copies and zeroes */
 	/*
-	 * groups in which the step takes or gives blocks; the caller frees
+	 * groups in which the step allocates or frees blocks; the caller frees
 	 * groups.v
 	 */
 	struct e4l_groups groups;
@@ -101,9 +101,9 @@ errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,
 			   uint64_t part_blocks);
 /*
- * Adds a step with @load.  If the current transaction has no space for the
- * step, begins another transaction.  Sets *@full to whether a transaction was
- * full.
+ * Adds a step with @load.  If the current transaction cannot contain the step,
+ * ends the transaction, begins another transaction, and sets *@full to true.
+ * Otherwise, sets *@full to false.
  */
 void e4l_packer_add(struct e4l_packer *p, const struct e4l_load *load,
 		    bool *full);

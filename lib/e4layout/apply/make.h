@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* make: functions that fill the members of a step. */
+/* make: functions that fill the members of a struct e4l_step. */
 #ifndef E4L_STEP_MAKE_H
 #define E4L_STEP_MAKE_H
 

@@ -29,8 +29,8 @@ struct e4l_step {
 	/*
 	 * Steps of one file in one batch are consecutive, and each step depends
 	 * on the previous step.  Steps of different files in one batch are
-	 * independent of each other.  A step may take blocks that steps of
-	 * earlier batches give: the earlier batches must be durable before the
+	 * independent of each other.  A step may allocate blocks that steps of
+	 * earlier batches free: the earlier batches must be durable before the
 	 * step.
 	 */
 	unsigned int batch;

@@ -304,7 +304,11 @@ static errcode_t zero(const struct job *j, struct e4l_step *step)
  */
 enum fit { FITS, TREE_TOO_SMALL, TXN_TOO_SMALL };
 
-/* Makes a step that moves the clusters of @part, and sets *@fit. */
+/*
+ * Makes a step that moves the clusters of @part.  Sets *@fit to whether the
+ * step is possible.  @last is true if no clusters of the file remain to be
+ * moved.
+ */
 static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 			   bool last, struct e4l_step *step, enum fit *fit)
 {
@@ -329,7 +333,7 @@ static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 	return err;
 }
 
-/* Sets @part to the first @most clusters of j->todo. */
+/* Sets @part to the first @most of the clusters that must move (j->todo). */
 static errcode_t cut_part(const struct job *j, uint64_t most,
 			  struct e4l_fragments *part)
 {

@@ -215,8 +215,8 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------- functions that several files of pass 1 use */
 
 /*
- * Checks an inode, except for its map, and sets ck->kind.  May be called by any
- * thread.
+ * Checks inode @ino, except for its map, and sets ck->kind[@ino] to the KIND_*
+ * flags of the inode.  May be called by any thread.
  *
  * If the inode has no links and is not a reserved inode in use, returns false.
  * The caller must then not check the map and the attributes of the inode.

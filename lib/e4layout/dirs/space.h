@@ -13,7 +13,8 @@
 struct e4l_space;
 
 /*
- * A run of units: a free or used extent.  A space merges adjacent free extents.
+ * A run of units (for example clusters): a free or used extent.  A struct
+ * e4l_space merges adjacent free extents.
  */
 struct e4l_run {
 	uint64_t start;

@@ -33,8 +33,9 @@ errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret);
 void e4l_numbers_free(struct e4l_numbers *n);
 
 /*
- * Examines an inode; @piece must be the first piece of the inode.  May read
- * attribute blocks.  Errors: ENOMEM, E4L_ET_DAMAGED, and read errors.
+ * Records whether the inode of @piece must keep its number.  @piece must be the
+ * first piece of the inode.  May read attribute blocks.  Errors: ENOMEM,
+ * E4L_ET_DAMAGED, and read errors.
  */
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);

@@ -37,9 +37,13 @@
 #define CLASSES		16	/* number of size classes; see class_of() */
 #define MIN_WINDOW	16
 #define MAX_WINDOW	4096
-#define LEAF_TRIES	8 /* number of directory entries to examine */
+/* number of directory entries that recover() uses to find a window */
+#define LEAF_TRIES	8
 
-/* The newest window of inodes that only one directory uses. */
+/*
+ * The newest own window of directory @dir: a range of inodes that only @dir
+ * uses.
+ */
 struct own {
 	ext2_ino_t dir;		/* directory; 0: the slot is empty */
 	dgrp_t last;	/* group of the last inode found for a file of @dir */

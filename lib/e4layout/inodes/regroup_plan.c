@@ -239,8 +239,8 @@ static uint32_t room_in(const struct tblock *b)
 
 /*
  * Returns whether the current directory should keep its inodes in block @b.  No
- * other directory may have inodes in the block.  Except in thrifty mode, at
- * least half of the block must hold inodes of the directory.
+ * other directory may have inodes in the block.  Unless r->thrifty is set,
+ * inodes of the directory must fill at least half of the block.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -621,8 +621,8 @@ struct other {
 
 /*
  * Lists in @v the other directories that contain names of the files that move,
- * and sets *@n to their number.  If the limits of MAX_OTHERS are exceeded,
- * returns false.
+ * and sets *@n to their number.  If there are more than MAX_OTHERS directories,
+ * or if these directories have too many blocks, returns false.
  */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {

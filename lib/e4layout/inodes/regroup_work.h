@@ -40,7 +40,11 @@ struct e4l_exchange;
 /* An inode that should be close to the other inodes of its directory. */
 struct member {
 	ext2_ino_t ino;		/* must be first, for e4l_u32_cmp() */
-	uint32_t hash, nth;	/* order of the entries in the directory */
+	/*
+	 * order of the inodes: hash of the name, then number of the entry in
+	 * the directory
+	 */
+	uint32_t hash, nth;
 	uint32_t lblk;
 	enum e4l_skip why;	/* reason not to move the inode */
 	ext2_ino_t to;

@@ -14,7 +14,8 @@
 
 struct e4l_named_dir {
 	struct e4l_dir_map map;		/* must be first, for e4l_u32_cmp() */
-	uint32_t parent; /* index of the parent in @dirs, or E4L_NO_DIR */
+	/* index of the parent in @dirs; E4L_NO_DIR: no parent was found */
+	uint32_t parent;
 	/* logical block of the directory's entry in the parent */
 	uint32_t parent_lblk;
 };

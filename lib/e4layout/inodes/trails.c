@@ -21,8 +21,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * in place of the index of a move: an edge to or from the additional node
- * "pool"
+ * value instead of the index of a move, for an edge to or from the additional
+ * node "pool"
  */
 #define POOLED	UINT32_MAX
 

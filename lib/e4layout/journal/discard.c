@@ -37,8 +37,8 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 }
 
 /*
- * Discards the blocks of @r.  If the discard fails, only stores the error in
- * j->discarded, because the session has not failed.
+ * Discards the blocks of @r.  If the discard fails, stores the error in
+ * j->discarded and returns 0, because a failed discard damages nothing.
  */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {

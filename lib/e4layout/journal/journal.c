@@ -371,9 +371,9 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 }
 
 /*
- * Commits a transaction (steps 1 to 4), unless another program has changed the
- * superblock of the filesystem or of the journal.  After an error, the session
- * writes nothing more.
+ * Commits a transaction, unless another program has changed the superblock of
+ * the filesystem or of the journal.  After an error, the session writes nothing
+ * more.
  */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)

@@ -22,7 +22,7 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 
 struct map_walk {
 	struct e4l_journal *j;
-	uint32_t next; /* next logical block that the walk should pass */
+	uint32_t next; /* logical block that the next call must be for */
 	errcode_t err;
 };
 

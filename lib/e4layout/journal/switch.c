@@ -62,8 +62,8 @@ static void take_back(struct e4l_journal *j, bool *switched)
 }
 
 /*
- * Steps 1 and 2: writes the transaction to the log, which stays marked as
- * empty.
+ * Steps 1 and 2 of the commit: writes the transaction to the log, which stays
+ * marked as empty.
  */
 static errcode_t write_log(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n)
@@ -83,7 +83,10 @@ static errcode_t write_log(struct e4l_journal *j,
 	return err;
 }
 
-/* Step 3: makes the journal's superblock point at the transaction. */
+/*
+ * Step 3 of the commit: makes the journal's superblock point at the
+ * transaction.
+ */
 static errcode_t announce_log(struct e4l_journal *j)
 {
 	errcode_t err = e4l_log_point(j, e4l_log_start(j, j->seq));
@@ -92,7 +95,8 @@ static errcode_t announce_log(struct e4l_journal *j)
 }
 
 /*
- * Steps 3 to 5: changes the size, and writes the metadata to their final
+ * Steps 3 to 5 of the commit: makes the journal's superblock point at the
+ * transaction, changes the size, and writes the metadata to their final
  * locations.  On a filesystem without a journal, there is no step 3.
  */
 static errcode_t write_all(struct e4l_journal *j,

@@ -38,16 +38,16 @@ struct e4l_moved {
 };
 
 /*
- * A queue of moved parts whose data may not be on disk.  v[first] is the
- * oldest.
+ * A queue of moved parts of files.  The data of these parts may not be on disk
+ * yet.  v[first] is the oldest part.
  */
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;
 	bool broken; /* the data of a moved part could not be written */
 	/*
-	 * Called if the data of a part could not be written.  @put_back is true
-	 * if all data of the part is in the old physical blocks again.
+	 * Called if the data of a moved part of file @ino could not be written.
+	 * @put_back is true if the part has its old physical blocks again.
 	 */
 	void (*failed)(ext2_ino_t ino, bool put_back, void *priv);
 	void *priv;

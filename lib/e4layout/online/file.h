@@ -17,7 +17,10 @@ struct e4l_open_file {
 	int failure;
 	/* some data has no blocks yet, because of delayed allocation */
 	bool unsettled;
-	/* an unfinished moved part uses the open file description of @fd */
+	/*
+	 * a moved part of the file, whose data may not be on disk yet, uses the
+	 * open file description of @fd
+	 */
 	bool shared;
 };
 

@@ -42,7 +42,7 @@ static const struct e4l_reason reasons[] = {
 
 /*
  * Joins extents in the blocks [@lblk, @end) of the file.  If a signal or the
- * freezer ends the ioctl early, repeats the ioctl, unless the run has ended.
+ * freezer interrupts the ioctl, repeats the ioctl, unless the run was stopped.
  */
 static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)

@@ -229,11 +229,6 @@ static bool is_shorter(const struct e4l_hold *h)
 	       st.st_size < h->file_bytes;
 }
 
-/*
- * Drops the page with the superblock from the page cache.  The page can be
- * outdated if another program has written the superblock through another
- * device, such as a partition or a loop device.
- */
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {
 	struct e4l_in_use_by by;
@@ -246,6 +241,11 @@ errcode_t e4l_hold_check(struct e4l_hold *h)
 		h->lost = true;
 		return E4L_ET_SHORTER;
 	}
+	/*
+	 * Drop the page with the superblock from the page cache.  The page can
+	 * be outdated if another program has written the superblock through
+	 * another device, such as a partition or a loop device.
+	 */
 	posix_fadvise(h->lock_fd, h->offset_bytes -
 		      h->offset_bytes % FORGET_BYTES, 2 * FORGET_BYTES,
 		      POSIX_FADV_DONTNEED);

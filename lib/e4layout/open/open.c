@@ -203,7 +203,7 @@ static bool has_holder(dev_t dev)
 }
 
 struct tagged {
-	/* names of the first two devices with the tag, or NULL */
+	/* names of the first two devices with the tag; NULL: not found */
 	char *name[2];
 	dev_t dev;		/* device number of name[0] */
 };

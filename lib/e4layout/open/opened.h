@@ -10,7 +10,8 @@
 
 /*
  * Calls ext2fs_open2() for the filesystem at the offset of @h.  After an error,
- * *@ret is NULL.  Reports no message; e4l_tell_open_error() does.
+ * *@ret is NULL.  Reports no message: the caller can report the error with
+ * e4l_tell_open_error().
  */
 errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		      int flags, blk64_t super, unsigned int blocksize,

@@ -23,7 +23,7 @@
 #define LOSS_PERCENT	90
 /* minimum gain of a plan that only improves free space, in % of free space */
 #define WORTH_PERCENT	5
-/* maximum number of generations that join_long() runs */
+/* maximum number of passes (generations) that join_long() adds to an attempt */
 #define GENERATIONS	64
 #define ROUNDS		16	/* maximum number of rounds of attempts */
 /*

@@ -160,7 +160,7 @@ static int cheapest_first(const void *va, const void *vb)
 	return a->run.start < b->run.start ? -1 : a->run.start > b->run.start;
 }
 
-/* Returns the length of the longest stretch without walls. */
+/* Returns the length, in clusters, of the longest range without walls. */
 static uint32_t longest_stretch(const struct e4l_work *w)
 {
 	struct e4l_span run = { 0 };
@@ -215,7 +215,10 @@ static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 	return true;
 }
 
-/* Returns the length of the next region, or 0 if no more regions are made. */
+/*
+ * Returns the length of the next region in clusters; 0: no more regions are
+ * made.  @rest is the maximum length.  @first is true for the first region.
+ */
 static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 {
 	uint32_t longest = longest_stretch(w), len = longest;

@@ -90,8 +90,9 @@ static errcode_t list_slots(struct unlock *u)
 }
 
 /*
- * Chooses slots to evacuate.  Marks in w->scratch the clusters that evacuated
- * items must not use: used clusters and chosen slots.  If regions have more
+ * Chooses slots to evacuate, with about @most used clusters in total.  Marks in
+ * w->scratch the clusters that evacuated items must not use: used clusters and
+ * chosen slots.  If regions have more
  * than half of free space, evacuated items must not use clusters outside of
  * regions.
  */
@@ -237,7 +238,10 @@ static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s)
 				     sizeof(*u->place), e4l_u32_cmp);
 	errcode_t err = 0;
 
-	/* the last place that begins before the slot may overlap the slot */
+	/*
+	 * the last fragment or tree block (struct place) that begins before the
+	 * slot may overlap the slot
+	 */
 	for (i -= !!i; i < u->n_places && !err; i++) {
 		if (u->place[i].start >= s->start + s->len)
 			break;

@@ -57,9 +57,10 @@ struct e4l_slot {
 
 /*
  * Statistics of a layout, with lengths in clusters.  @excess is the result of
- * e4l_work_excess().  @free is the length of all free extents, @large the
- * length of all large free extents, and @largest the length of the largest free
- * extent.  @extents is the number of free extents.
+ * e4l_work_excess().  @free is the total length of all free extents.  @large is
+ * the total length of the free extents of at least m->large clusters.  @largest
+ * is the length of the largest free extent.  @extents is the number of free
+ * extents.
  */
 struct e4l_look {
 	uint64_t excess, free, large, largest, extents;
@@ -110,7 +111,8 @@ struct e4l_work {
 	uint32_t n_homes;
 	struct e4l_fit fit;
 	uint64_t free_end; /* number of clusters that are free after the plan */
-	uint32_t large_item;	/* maximum length of an item that is not long */
+	/* an item of more than @large_item clusters is a long item */
+	uint32_t large_item;
 	uint64_t to_move;
 	/* numbers of blocks that the moves copy and zero */
 	uint64_t copied, zeroed;

@@ -96,13 +96,14 @@ struct e4l_populate {
 	uint32_t *order; /* nodes of all children, directory by directory */
 	VEC(uint32_t) dirs;	/* nodes of directories, parents first */
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
-	uint32_t *by_ino;		/* [inode number]: node, or 0 */
+	uint32_t *by_ino;		/* [inode number]: node; 0: no node */
 	ext2_ino_t max_ino;
 	uint8_t *old; /* [inode number]: inode was allocated by mke2fs */
 	ext2_ino_t max_old;
 	uint32_t first_hidden;		/* first node without a name */
 	/*
-	 * index of the first map and of the first extra that the plan has added
+	 * index in t->maps of the first map, and index in t->extras of the
+	 * first element, that the plan has added
 	 */
 	size_t first_map, first_extra;
 
@@ -180,8 +181,8 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p);
  */
 uint64_t e4l_pop_take(struct e4l_populate *p, uint64_t len, uint64_t *pblk);
 /*
- * Converts the stretches of the content of node @id into runs in p->segs.  The
- * runs have no physical blocks yet.
+ * Converts the data ranges (struct e4l_stretch) of the content of node @id into
+ * runs of blocks in p->segs.  The runs have no physical blocks yet.
  */
 errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);

@@ -162,7 +162,10 @@ static bool has_good_map(const struct e4l_entry *e)
 	return S_ISREG(e->mode) && are_in_file(e);
 }
 
-/* Other flags describe how the filesystem stores the file. */
+/*
+ * Returns whether the tree can keep the flags of @e.  Flags outside KEPT_FLAGS
+ * describe how the old filesystem stored the content.
+ */
 static bool has_user_flags(const struct e4l_entry *e)
 {
 	return !e->from_ext4 || !(e->flags & ~KEPT_FLAGS);

@@ -21,7 +21,7 @@
 #include "scan.h"
 
 #define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
-#define AHEAD_CHUNKS	16 /* number of chunks that are announced in advance */
+#define AHEAD_CHUNKS	16	/* number of chunks that are read ahead */
 /*
  * A test defines SCAN_LIMITS and small values, to run code that otherwise runs
  * for huge files only.

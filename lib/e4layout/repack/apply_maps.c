@@ -164,7 +164,10 @@ static errcode_t apply_moves(struct work *w)
 	}
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	/* commit the finished steps, unless a commit has been interrupted */
+	/*
+	 * If apply_step() has set @stopped, commit the finished steps.  If
+	 * @stopped is not set, a commit was interrupted: commit nothing.
+	 */
 	if (w->m->run->result->stopped)
 		err = e4l_apply_commit(w->a);
 	w->m->run->result->stopped = true;

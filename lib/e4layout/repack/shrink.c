@@ -134,7 +134,10 @@ static errcode_t evacuate(struct shrink *s, struct e4l *e,
 	struct e4l_evacuated moved;
 	struct e4l_evacuation what = {
 		.empty = { size->blocks, end - size->blocks },
-		/* the simulation has called may_move() for all files */
+		/*
+		 * NULL if @e is not an overlay: the simulation on the overlay
+		 * has already found the files that must not move
+		 */
 		.may_move = e->over ? note_pinned : NULL, .priv = s,
 	};
 	errcode_t err;
@@ -518,7 +521,10 @@ static errcode_t repack_on(struct shrink *s, struct e4l *e)
 	return e4l_repack(e, &what, &s->run->limits, &cb, &s->parts);
 }
 
-/* Makes the journal of @e smaller, and repacks @e. */
+/*
+ * Before the size of @e changes: cuts the journal if shrink_journal_blocks is
+ * set, and repacks @e if the flags request a repack.
+ */
 static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 {
 	struct e4l_layout before;

@@ -68,11 +68,12 @@ struct log {
 	struct runs behind;
 	struct runs wanted;	/* blocks of the log after the move */
 	struct runs new, old;	/* blocks that the log gets and loses */
-	struct runs others;	/* blocks of the inode that cut() frees */
+	struct runs others;	/* blocks of the journal inode to free */
 	/*
-	 * Leaf blocks of the journal inode's extent tree: @first is written in
-	 * step 1, @second in step 3.  @log maps the log, and @behind maps the
-	 * blocks behind the log.  0: no leaf block is needed.
+	 * Leaf blocks of the journal inode's extent tree.  @first is written
+	 * when the new blocks are appended to the inode, @second when the new
+	 * blocks become the log.  @log maps the log, and @behind maps the blocks
+	 * behind the log.  0: no leaf block is needed.
 	 */
 	struct leaves {
 		blk64_t log, behind;
@@ -458,8 +459,9 @@ static bool add_leaves(const struct log *l, struct runs *r,
 }
 
 /*
- * Sets *@behind to the blocks that the journal inode has behind the log in step
- * 1.  behind_second() returns the blocks of step 3.
+ * Sets *@behind to the blocks that the journal inode has behind the log before
+ * the new blocks become the log.  behind_second() sets *@behind to the blocks
+ * behind the log after this exchange.
  */
 static bool behind_first(const struct log *l, struct runs *behind)
 {
@@ -701,7 +703,7 @@ static errcode_t make_tree(struct log *l, struct e4l_txn *t)
 
 /*
  * Removes the blocks behind the log from the journal inode, and frees the
- * blocks @l->others.  The tree block of the log does not change.
+ * blocks in l->others.  The tree block that maps the log does not change.
  */
 static errcode_t truncate_in(struct log *l, struct e4l_txn *t)
 {
@@ -762,8 +764,8 @@ static blk64_t get_index(const uint8_t *entry)
 }
 
 /*
- * Sets *@leaves to the tree blocks that set_map() has written before an
- * interruption.  If set_map() does not write trees of this form, returns false.
+ * Sets *@leaves to the leaf blocks of the journal inode's extent tree.  If the
+ * tree does not have the form that set_map() writes, returns false.
  */
 static bool find_leaves(const struct log *l, struct leaves *leaves)
 {
@@ -830,9 +832,10 @@ static errcode_t cut_log(struct log *l)
 }
 
 /*
- * Frees the blocks behind the log.  The overhead, which includes the journal, is
- * written when the size changes (journal/switch.c): its bytes are not in the
- * first sector of the superblock.
+ * Frees the blocks behind the log, and subtracts them from s_overhead_clusters
+ * in memory.  A journal session writes only the first sector of the superblock.
+ * s_overhead_clusters is in the second sector: journal/switch.c writes it when
+ * the size of the filesystem changes.
  */
 static errcode_t free_behind(struct log *l)
 {

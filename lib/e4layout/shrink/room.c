@@ -102,8 +102,8 @@ static bool choose(const struct room *r, struct e4l_block_run *range)
 	size_t i, k = 0;
 
 	/*
-	 * @sum is the number of blocks of the free extents @i to @k - 1, which
-	 * end in the range
+	 * @sum is the number of blocks of the free extents @i to @k - 1.  These
+	 * extents end at or before @end, the end of the range from @start on.
 	 */
 	for (i = 0; i < r->n_free; i++) {
 		start = (v[i].pblk + r->ratio - 1) / r->ratio * r->ratio;
