@@ -62,9 +62,9 @@ struct shell {
 /* ---------------------------------------------------------------- e4debug.c */
 
 /*
- * Opens @name; if @partition is not 0, opens that partition of @name.  If
- * s->write is set, opens the filesystem for writing.  Returns false after
- * printing an error.
+ * Opens @name or, if @partition is not 0, this partition of @name.  If s->write
+ * is set, opens the filesystem for writing.  Returns false after printing an
+ * error.
  */
 bool shell_open(struct shell *s, const char *name, uint64_t partition);
 /* If a filesystem is open, closes the filesystem. */

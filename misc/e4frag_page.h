@@ -24,8 +24,8 @@ json_t *page_path(const char *path, bool *cut);
 
 /*
  * Reads the JSON report of e4frag in the file @path, and returns only the
- * members that a page shows.  If page_path() shortens a path of the report, sets
- * *@cut to true.  The report is untrusted.  Returns NULL after printing an
+ * members that a page shows.  If page_path() shortens a path of the report,
+ * sets *@cut to true.  The report is untrusted.  Returns NULL after printing an
  * error.
  */
 json_t *page_before(const char *path, bool *cut);

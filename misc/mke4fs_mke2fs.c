@@ -288,8 +288,9 @@ static bool waits(enum voice voice)
 }
 
 /*
- * Forwards the output of the process @pid from @fd until the process ends.  If
- * @fd is -1, only waits for the end of the process.  Returns the status of
+ * Reads the output of the process @pid from @fd until the process ends; if @fd
+ * is -1, only waits.  Prints the output on stderr.  If waits(@voice) is true,
+ * prints the output only if the process fails.  Returns the status of
  * waitpid(2).
  */
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,

@@ -359,10 +359,10 @@ struct e4l_repack_callbacks {
 	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  If
 	 * stop() returns true between steps, the run ends after the current
 	 * transaction.  Within a transaction that copies and zeroes more than
-	 * 16 parts, stop() is called with @inside true after each part, and
-	 * every 2 seconds if a part takes longer.  If stop() returns true
-	 * within a transaction, the transaction is dropped and the run ends;
-	 * only free and unwritten blocks were written.
+	 * 16 parts of part_blocks blocks, stop() is called with @inside true
+	 * after each part, and every 2 seconds if a part takes longer.  If
+	 * stop() returns true within a transaction, the transaction is dropped
+	 * and the run ends; only free and unwritten blocks were written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*

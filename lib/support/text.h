@@ -73,9 +73,10 @@ typedef const char *table_cell(size_t row, unsigned int column,
 			       char buf[TABLE_CELL], const void *priv);
 
 /*
- * Prints the titles and @rows rows, indented by two columns.  The width of a
- * column is counted in bytes unless @cut is set.  File names belong in the last
- * column.  If the last column is aligned to the left, it is not padded.
+ * Prints the titles and @rows rows, indented by two columns.  cell() returns
+ * the text of each cell, and gets @priv.  The width of a column is counted in
+ * bytes unless @cut is set.  File names belong in the last column.  If the last
+ * column is aligned to the left, it is not padded.
  */
 void table_print(FILE *out, const struct table_column *columns,
 		 unsigned int n_columns, size_t rows, table_cell *cell,

@@ -139,7 +139,10 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 struct recorded {
 	struct tap_log log;
 	uint64_t last;			/* digest of the contents at the end */
-	/* digests for repairs with the journal, and with the undo file */
+	/*
+	 * expected digests of repaired states: [0] after a replay of the
+	 * journal, [1] after e2undo
+	 */
 	struct refs refs[2];
 };
 

@@ -198,7 +198,10 @@ static char *found(struct e4l *e)
 	return text;
 }
 
-/* Prints the first line that differs. */
+/*
+ * Compares the texts of libext2fs (@want) and e4l_scan() (@got).  If they
+ * differ, prints the first line that differs, and returns false.
+ */
 static bool agree(const char *want, const char *got, unsigned int threads)
 {
 	const char *line = want, *other = got;

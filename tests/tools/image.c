@@ -51,8 +51,10 @@ static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 }
 
 /*
- * Finds a free extent of @want blocks, or of any length.  Searches from the
- * goal on, and then from the start.  Returns the length of the extent, or 0.
+ * Finds a free extent of @want blocks or, if @any is true, of up to @want
+ * blocks.  Searches from l->goal_blk on, and then from the start of the disk.
+ * Sets *@start to the first block, and returns the length.  Returns 0 if there
+ * is no such extent.
  */
 static blk64_t find_run(struct lab *l, blk64_t want, bool any, blk64_t *start)
 {

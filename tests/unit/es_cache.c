@@ -131,7 +131,11 @@ static void forget(struct model *m, unsigned int ino, unsigned int at,
 		m->blk[ino][at++].state = UNKNOWN;
 }
 
-/* Looks up entry after entry, up to the first unknown block. */
+/*
+ * Looks up several entries of inode @ino, from block @at on, and compares them
+ * with the model.  @limited is true if the cache may have dropped entries at
+ * its memory limit.
+ */
 static void look_at_many(struct e4l_es_cache *c, struct model *m,
 			 unsigned int ino, unsigned int at, bool limited)
 {

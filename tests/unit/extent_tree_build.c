@@ -80,7 +80,10 @@ static void write_inode(ext2_filsys fs, ext2_ino_t ino, uint32_t generation,
 				     EXT2_FT_REG_FILE), 0);
 }
 
-/* Checks that libext2fs finds all extents, and no other tree blocks. */
+/*
+ * Checks that libext2fs finds exactly the @n extents @ex and @blocks tree
+ * blocks in the inode.
+ */
 static void read_back(ext2_filsys fs, ext2_ino_t ino,
 		      const struct e4l_extent *ex, size_t n, uint64_t blocks)
 {

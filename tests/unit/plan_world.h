@@ -31,7 +31,8 @@ struct world {
 	struct e4l_plan *plan;
 	uint8_t *was_free, *taken, *given;	/* clusters of the batch */
 	uint64_t copied, zeroed, steps;
-	size_t stop_after;		/* number of files; 0: run to the end */
+	/* end the run after this number of files; 0: do not end early */
+	size_t stop_after;
 };
 
 struct figures {

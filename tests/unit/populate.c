@@ -19,7 +19,8 @@
 struct file {
 	char path[40];
 	uint64_t size;
-	unsigned int n_stretches;		/* 0: all data, at offset pos */
+	/* 0: the content is @size bytes of data, at byte @pos of the source */
+	unsigned int n_stretches;
 	struct e4l_stretch stretch[60];
 	uint64_t pos;
 };

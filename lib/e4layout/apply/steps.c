@@ -412,8 +412,8 @@ static void drop_todo(struct job *j, uint64_t n)
 }
 
 /*
- * Updates the extents and tree blocks in @j after @step.  Takes ownership of
- * arrays of @step.
+ * Updates the extents and tree blocks in @j to the state after @step.  Takes
+ * ownership of the arrays step->new_extents and step->tree.
  */
 static errcode_t adopt(struct job *j, struct e4l_step *step)
 {

@@ -16,10 +16,11 @@ struct e4l_plan_now {
 
 /*
  * Makes the steps for the @n @moves of one file in one batch, and calls @visit
- * for each step.  Each step fits into a transaction, and begins with the file
- * as the previous step leaves it.  A step is valid only during the call of
- * @visit.  Errors: E4L_ET_CHANGED (the extents or the tree of the file have
- * changed after planning), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
+ * for each step.  @now has the block map of the file before the first step.
+ * Each step fits into a transaction, and begins with the file as the previous
+ * step leaves it.  A step is valid only during the call of @visit.  Errors:
+ * E4L_ET_CHANGED (the extents or the tree of the file have changed after
+ * planning), E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
  */
 errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 			 size_t n, const struct e4l_plan_now *now,

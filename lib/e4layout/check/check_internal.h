@@ -126,7 +126,7 @@ struct check {
 	struct bad_blocks *bad_blocks;
 	/* the walk over all files; NULL outside of pass 1 */
 	struct file_walk *walk;
-	pthread_mutex_t lock;	/* protects lists that several threads extend */
+	pthread_mutex_t lock;	/* protects @dx and @eas */
 	struct dir *dirs;
 	size_t n_dirs;
 	struct dir_run *runs;

@@ -175,8 +175,9 @@ static void tell_inodes(uint32_t first, uint32_t n, bool lost,
 }
 
 /*
- * Sets a bit in @bits for each inode of @g in use.  Returns the number of
- * directories whose bit in @have is also set.
+ * Sets a bit in @bits for each inode of group @g that the scan has found in
+ * use.  @have is the inode bitmap from the disk.  Returns the number of
+ * directories whose bits are set in @bits and in @have.
  */
 static uint32_t used_inodes(const struct check *ck, dgrp_t g,
 			    const uint8_t *have, uint8_t *bits)

@@ -75,8 +75,9 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 }
 
 /*
- * Returns whether quota files are outdated because blocks or inodes were
- * allocated or freed.  libext2fs does not update quota files.
+ * Returns whether quota files are outdated, because the numbers of free blocks
+ * and inodes are no longer @free_blks and @free_inodes.  libext2fs does not
+ * update quota files.
  */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)

@@ -50,7 +50,10 @@ struct e4l_journal {
 	struct ext2_super_block sb; /* superblock as on disk, little endian */
 	/* number of bytes that fs->io had written before the session */
 	uint64_t written_before;
-	/* the superblock on disk has the mark of an open session */
+	/*
+	 * the filesystem's superblock on disk shows an open session:
+	 * needs_recovery is set or, without a journal, the state is not clean
+	 */
 	bool marked;
 	/* first error of the session; after an error, nothing is written */
 	errcode_t failed;

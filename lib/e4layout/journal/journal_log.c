@@ -271,7 +271,8 @@ static void set_format(struct e4l_journal *j)
 /*
  * Sets the length of a half of the log, and the number of metadata blocks that
  * a transaction may have.  Each half also has space for descriptor blocks, a
- * commit block, and a block of zeroes.
+ * commit block, and a block of zeroes.  @last is the end of the log, as a block
+ * number in the journal.
  */
 static void set_capacity(struct e4l_journal *j, uint32_t last)
 {

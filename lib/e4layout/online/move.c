@@ -44,11 +44,11 @@ struct piece {
 };
 
 /*
- * Called if the kernel returns EBUSY.  Writes the pages of the piece (a range
- * of a file) out, drops the pages from memory, and reads the pages again.  If a
- * block of the piece was already exchanged, the pages have to stay in memory.
- * In this case, returns EBUSY, so that the remaining blocks become another
- * piece.
+ * Called if the kernel returns EBUSY; @left is the rest of the exchange.
+ * Writes the pages of the piece (a range of a file) out, drops the pages from
+ * memory, and reads the pages again.  If a block of the piece was already
+ * exchanged, the pages have to stay in memory.  In this case, returns EBUSY, so
+ * that the remaining blocks become another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {

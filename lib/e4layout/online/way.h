@@ -28,7 +28,7 @@
 #include "behind.h"
 #include "e4layout/read/zero_runs.h"
 
-/* The state of a run that the methods use for all files. */
+/* The state of a run, which the methods "move" and "join" share. */
 struct e4l_ways {
 	const struct e4l_repack_limits *limits;
 	const struct e4l_repack_callbacks *cb;

@@ -11,8 +11,8 @@
 
 /*
  * Free space is good if LARGE_PERCENT of free space is in large free extents,
- * and if the largest free extent has NEAR_PERCENT of the length that possible()
- * returns.
+ * and if the largest free extent has NEAR_PERCENT of its maximum possible
+ * length, see possible().
  */
 #define LARGE_PERCENT	95
 #define NEAR_PERCENT	95
@@ -224,12 +224,13 @@ struct round {
 	struct e4l_work best;		/* the best attempt */
 	uint64_t score;			/* score of @best */
 	bool any;			/* @best is valid */
-	bool whole; /* an attempt to join all fragmented runs was acceptable */
+	/* is_guarded() has accepted an attempt to join all fragmented runs */
+	bool whole;
 };
 
 /*
- * If the attempt @w is acceptable and better than r->best, replaces r->best by
- * @w; otherwise, frees @w.
+ * If is_guarded() and is_worth() accept the attempt @w, and the score of @w is
+ * better than that of r->best, replaces r->best by @w; otherwise, frees @w.
  */
 static void offer(struct round *r, struct e4l_work *w)
 {

@@ -194,7 +194,7 @@ static errcode_t match_up(struct e4l_work *w, struct match *m)
 
 /*
  * Moves waiting items to the free slots among the slots @k to @end - 1, which
- * have equal lengths.
+ * have equal lengths.  @m is a buffer for the items and slots.
  */
 static errcode_t fill_length(struct e4l_work *w, uint32_t k, uint32_t end,
 			     struct match *m)

@@ -77,7 +77,10 @@ struct e4l_like {
 	 */
 	ext2fs_block_bitmap kept;
 	uint8_t *state;		/* [node]: enum like_state */
-	/* [node]: the old directory has an entry with the node's name */
+	/*
+	 * [node]: in the old image, the parent directory of the node has an
+	 * entry with the node's name
+	 */
 	uint8_t *seen;
 	uint32_t *node_of;	/* [inode number]: node, or 0 */
 	/*
@@ -85,7 +88,8 @@ struct e4l_like {
 	 * lost+found
 	 */
 	bool keep_lost_found;
-	uint32_t features[3];	/* features of the old image */
+	/* feature words of the old image: compat, incompat, ro_compat */
+	uint32_t features[3];
 	struct e4l_source source;
 	char *new_buf, *old_buf;
 	VEC(struct like_run) runs;

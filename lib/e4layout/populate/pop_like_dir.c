@@ -482,7 +482,7 @@ static uint32_t middle(const struct hashed *h, uint32_t n)
 
 /*
  * Inserts the leaf @new after the leaf @old into the index block of @old.  If
- * the index block is full, returns false.
+ * the index block is full, or has no entry for @old, returns false.
  */
 static bool add_to_index(struct dirwork *w, const struct leaf *old,
 			 const struct leaf *new)

@@ -314,7 +314,10 @@ static errcode_t keep_pairs(struct e4l_tally *t,
 	return 0;
 }
 
-/* Reports the damage and the localities in @part. */
+/*
+ * Calls damage() for the damaged structures in @part, and locality() for the
+ * directories whose statistics in @part are complete.
+ */
 static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	errcode_t err = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* reread: reads the block maps of the files of several moves again. */
+/*
+ * reread: reads the block maps of several files again, directly before the
+ * planned moves of these files.
+ */
 #ifndef E4L_REREAD_H
 #define E4L_REREAD_H
 

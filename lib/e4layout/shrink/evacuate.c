@@ -262,7 +262,10 @@ static errcode_t add_job(struct e4l_evac *ev, const struct e4l_piece *p,
 	return job->extents && job->tree ? 0 : ENOMEM;
 }
 
-/* Adds the current inode to the jobs if it has blocks in the range. */
+/*
+ * Adds the inode of @p to ev->jobs if the inode has blocks in the range to
+ * evacuate.  If the inode must not or cannot move, returns an error.
+ */
 static errcode_t end_inode(struct e4l_evac *ev, const struct e4l_piece *p)
 {
 	uint64_t todo, clusters;
