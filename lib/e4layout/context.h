@@ -55,9 +55,9 @@ struct e4l_detail {
  *
  * @fs is borrowed until e4l_free(): the caller must keep @fs open, and must not
  * use @fs while a function of this library runs.  @fs must have been opened
- * with EXT2_FLAG_64BITS.  With EXT2_FLAG_THREADS, reads run in parallel.
- * e4l_new() checks the geometry, and checks that the device is large enough for
- * ext2fs_blocks_count() blocks.
+ * with EXT2_FLAG_64BITS, and not from a backup superblock.  With
+ * EXT2_FLAG_THREADS, reads run in parallel.  e4l_new() checks the geometry, and
+ * checks that the device is large enough for ext2fs_blocks_count() blocks.
  *
  * Errors: E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and errors of reading.
  * After an error, *@ret is NULL or a context.  The caller can pass this context
