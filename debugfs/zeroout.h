@@ -16,7 +16,7 @@
 struct e4l_zeroout_file;
 
 /*
- * Makes a file with a copy of the @n @extents, which must be in logical order.
+ * Makes a model of a file with the @n @extents, which must be in logical order.
  * The leaves of the file's extent tree are full, as after a sequential write.
  * @eof_blk is the number of blocks up to the end of the file; a write can
  * increase it.

@@ -82,14 +82,14 @@ bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 bool e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
 /*
- * Prints the report as a JSON object in the format e4frag/1.  Returns false
- * after printing an error.
+ * Prints the report as the JSON object of --json, which e4frag(8) describes.
+ * Returns false after printing an error.
  */
 bool e4frag_print_json(const struct e4frag *frag);
 
 /*
- * Returns the report as a JSON object in the format e4frag/1.  If there is no
- * memory, returns NULL.
+ * Returns the report as the JSON object of --json, which e4frag(8) describes.
+ * If there is no memory, returns NULL.
  */
 json_t *e4frag_report(const struct e4frag *frag);
 

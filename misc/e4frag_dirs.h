@@ -40,8 +40,9 @@ void dirs_piece(struct dirs *d, const struct e4l_piece *piece,
 errcode_t dirs_finish(struct dirs *d, enum e4l_sort sort, size_t top);
 
 /*
- * dirs_count() returns the number of kept subtrees.  dirs_at() returns subtree
- * number @i.  dirs_path() returns the path of subtree number @i, or NULL if the
+ * dirs_count() returns the number of worst subtrees that dirs_finish() has
+ * selected.  dirs_at() returns number @i of these subtrees; number 0 is the
+ * worst.  dirs_path() returns the path of subtree number @i, or NULL if the
  * path is unknown.
  */
 size_t dirs_count(const struct dirs *d);

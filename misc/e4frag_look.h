@@ -42,7 +42,7 @@ void look_locality(struct look *l, const struct e4l_dir_locality *dir);
 /* Completes the block map.  Call look_end() after e4l_model_build(). */
 void look_end(struct look *l);
 
-/* Returns the smallest value that bucket @i counts. */
+/* Returns the smallest value that bucket @i of a histogram counts. */
 static inline uint64_t look_bucket(unsigned int i)
 {
 	return i ? 1ULL << (i - 1) : 0;

@@ -66,7 +66,7 @@ struct e4repack {
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	struct repacking repacking;
-	/* messages to print when a signal arrives */
+	/* messages to print when the first and the second signal arrive */
 	char *first, *second;
 	bool planned;			/* the plan was not empty */
 	uint64_t planned_blocks;	/* planned size of the filesystem */
@@ -119,8 +119,9 @@ bool e4repack_is_mounted(const struct e4repack *r, const char *name);
 bool e4repack_open_online(struct e4repack *r, const char *name);
 
 /*
- * Sets @r->inside to the paths, from the root of the mounted filesystem, of the
- * target, @r->paths and @r->exclude.  Returns false after printing an error.
+ * Converts the names of the target and the paths in @r->paths and @r->exclude
+ * to paths from the root of the mounted filesystem, and stores the results in
+ * @r->inside.  Returns false after printing an error.
  */
 bool e4repack_resolve(struct e4repack *r);
 void e4repack_free_resolved(struct e4repack *r);

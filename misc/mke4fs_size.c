@@ -259,9 +259,9 @@ static bool is_close(uint64_t small, uint64_t large)
 }
 
 /*
- * Returns the next size to try.  @small is known to be too small.  @large is
- * known to be large enough; 0: no such size is known.  @off is the slack() of
- * size @now.
+ * Returns the next size to try, in bytes.  Size @small is too small.  Size
+ * @large is large enough; 0: no such size is known.  Size @now is too large by
+ * about @off bytes; a negative @off means that @now is too small.
  */
 static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 			  int64_t off)
@@ -312,8 +312,8 @@ struct search {
 	uint64_t none;		/* the last size that mke2fs refused, or 0 */
 	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;
-	errcode_t err;		/* result of the last plan */
-	/* a size without a journal has been considered */
+	errcode_t err;		/* result of planning an image of size @tried */
+	/* the largest size without a journal has been considered */
 	bool looked_below;
 };
 

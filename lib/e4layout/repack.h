@@ -231,9 +231,9 @@ enum e4l_skip {
 
 /* The kind of a skipped object, which sets the unit of e4l_skipped.saved. */
 enum e4l_skip_kind {
-	E4L_SKIP_FILE,	/* a file; unit: extents (or fragments) */
-	E4L_SKIP_DIR,		/* a directory; unit: blocks */
-	/* the inodes of a directory's files; unit: inode-table blocks */
+	E4L_SKIP_FILE,	/* a file; @saved counts extents or fragments */
+	E4L_SKIP_DIR,		/* a directory; @saved counts blocks */
+	/* the inodes of a directory's files; @saved: inode-table blocks */
 	E4L_SKIP_INODES,
 	E4L_SKIP_KINDS
 };

@@ -59,7 +59,8 @@ struct e4l_entry {
 	uint32_t uid, gid;
 	uint64_t size;		/* of a regular file or symlink, in bytes */
 	uint64_t rdev;		/* of a device file: device number */
-	uint64_t pos; /* byte offset of the data, if stretches is NULL */
+	/* byte offset of the data in the source, if stretches is NULL */
+	uint64_t pos;
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* target of a symlink, @size bytes */
 	/* data ranges of a regular file; NULL: the file has no holes */

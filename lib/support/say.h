@@ -71,8 +71,8 @@ bool say_is_no_memory(errcode_t err);
 void say_only_unmounted(const char *target, const char *option);
 
 /*
- * Reports why e4l_tunables_change() refused the part of a list that begins at
- * @where.
+ * Reports why e4l_tunables_change() refused a change.  The refused change
+ * begins at @where in the list of changes.
  */
 void say_tunable(const char *target, const char *where, errcode_t err);
 

@@ -208,8 +208,9 @@ static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 }
 
 /*
- * Whether accident number @accident uses the undo file.  If the scenario has an
- * undo file and a journal, accidents use them alternately.
+ * Whether the repair after accident number @accident uses the undo file.  If
+ * the scenario has an undo file and a journal, only every second repair uses
+ * the undo file.
  */
 static bool by_undo(const struct bench *b, size_t accident)
 {

@@ -51,7 +51,10 @@ static int run(char *const argv[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Whether @line is output of e2fsck if e2fsck only replays a journal. */
+/*
+ * Whether e2fsck may print @line after a crash without damage, when a replay of
+ * the journal is the only repair.
+ */
 static bool is_usual(const char *line)
 {
 	static const char *const usual[] = {
@@ -83,7 +86,11 @@ static const char *complain(const char *what, const char *detail)
 	return complaint;
 }
 
-/* Disables the waits of e2fsck and e2undo for other MMP users. */
+/*
+ * Runs a program like run().  If the filesystem has an MMP block, strace makes
+ * each sleep of the program end immediately.  e2fsck and e2undo would otherwise
+ * wait for other users of the MMP block.
+ */
 static int run_on(const struct world *w, char **argv)
 {
 	char *nowait[16] = { "strace", "-f", "--seccomp-bpf", "-qq", "-o",

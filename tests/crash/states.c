@@ -52,7 +52,8 @@ struct machine {
 	uint64_t random;
 	unsigned int job, jobs;
 	struct verdict *verdict;
-	bool repaired;			/* the files differ from memory */
+	/* a repair has changed the files, which now differ from dev[].mem */
+	bool repaired;
 	bool first_loss;		/* stop after the first lost state */
 };
 
@@ -386,7 +387,10 @@ static void shuffle(struct machine *m, size_t *list, size_t n)
 	}
 }
 
-/* Makes a state in which a random part of the pending writes is on disk. */
+/*
+ * Makes and checks a state in which a random part of the pending writes is on
+ * disk.  @at is the number of the log event after which the power fails.
+ */
 static void state_sample(struct machine *m, size_t at)
 {
 	static const char *const how[] = {

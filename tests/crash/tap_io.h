@@ -50,8 +50,8 @@ struct tap_log {
 };
 
 /*
- * An io_manager over unix_io_manager, without a cache.  A channel records to
- * the log that was set last when the channel was opened.
+ * An io_manager over unix_io_manager, without a cache.  tap_set() sets the log
+ * to which all channels record that are opened after the call.
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);

@@ -103,7 +103,7 @@ void lab_check(const struct lab *l, errcode_t err, const char *doing);
 void *lab_alloc(const struct lab *l, size_t bytes); /* returns zeroed memory */
 void *lab_realloc(const struct lab *l, void *p, size_t bytes);
 char *lab_strdup(const struct lab *l, const char *s);
-/* Returns the next pseudo-random number. */
+/* Returns a pseudo-random number from 0 to @below - 1. */
 __u64 lab_random(struct lab *l, __u64 below);
 
 /* e2fsprogs.c */
@@ -168,7 +168,11 @@ void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
  */
 void node_push(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags, blk64_t pblk);
-/* Takes at least @len_blks contiguous free blocks, from the goal on. */
+/*
+ * Allocates contiguous blocks, and returns the first block.  Rounds @len_blks
+ * up to whole clusters.  Searches from l->goal_blk on, and then from the start
+ * of the filesystem.
+ */
 blk64_t take_run(struct lab *l, blk64_t len_blks);
 
 /*

@@ -511,7 +511,10 @@ END_TEST
 static const char *mounted_path;
 static unsigned int late_writes;
 
-/* After the first MiB, another program changes the superblock. */
+/*
+ * After the first write of 1 MiB, changes the superblock, as a mount by another
+ * program does.
+ */
 static errcode_t mounted_write(io_channel io, unsigned long long blk, int count,
 			       const void *data)
 {

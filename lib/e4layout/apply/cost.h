@@ -52,8 +52,8 @@ struct e4l_load {
 	struct e4l_groups groups;
 };
 /*
- * Sets *@load to the load of @step, plus @more other journaled blocks.  Error:
- * ENOMEM.
+ * Sets *@load to the blocks and bytes that @step adds to a transaction.  Adds
+ * @more journaled blocks, for other changes.  Error: ENOMEM.
  */
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,

@@ -38,7 +38,7 @@ static bool is_bad_shrink(const struct e4l_repack_what *what)
 	       (what->shrink_blocks && what->shrink_free_blocks);
 }
 
-/* Whether @what has no work, or a flag that requires another flag. */
+/* Whether @what has no work, or has a flag without another required flag. */
 static bool is_bad_work(const struct e4l_repack_what *what)
 {
 	const unsigned int parts = E4L_REPACK_DEFAULT | E4L_REPACK_INODES |

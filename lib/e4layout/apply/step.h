@@ -46,7 +46,8 @@ struct e4l_step {
 	/* unwritten blocks that are zeroed and become written */
 	struct e4l_block_run *zero;
 	size_t n_zero;
-	struct e4l_block_run *take, *give;	/* runs of whole clusters */
+	/* runs of clusters to allocate (@take) and to free (@give) */
+	struct e4l_block_run *take, *give;
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
@@ -62,7 +63,7 @@ struct e4l_step {
 /* Frees the arrays of a step. */
 void e4l_step_free(struct e4l_step *step);
 
-/* Returns the number of blocks in all runs of @give. */
+/* Returns the number of blocks that @step frees. */
 uint64_t e4l_step_gives(const struct e4l_step *step);
 
 #endif

@@ -452,7 +452,10 @@ static uint64_t fewer_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Makes a step that moves the first @s->n clusters of j->todo. */
+/*
+ * Makes a step that moves the first @s->n clusters of j->todo.  Sets *@fit to
+ * whether the step fits into the extent tree and into a transaction.
+ */
 static errcode_t try_step(struct job *j, const struct search *s,
 			  struct e4l_step *step, enum fit *fit)
 {

@@ -85,9 +85,9 @@ errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 }
 
 /*
- * Whether an extent violates the alignment to clusters: the block has another
- * offset in its physical cluster, or a logical cluster has two physical
- * clusters.
+ * Whether an extent violates the alignment to clusters.  The first logical
+ * block and the first physical block must have equal offsets in their clusters.
+ * A logical cluster must not be mapped to two physical clusters.
  */
 static bool is_misplaced(const struct file_walk *w,
 			 const struct e4l_extent *ex)

@@ -35,12 +35,13 @@ struct pass2 {
 	/* index in ck->dirs of the batch's first directory */
 	uint32_t first_dir;
 	/*
-	 * indexes in ck->runs: next run to read, and end of the current round
+	 * positions in ck->runs: next run to read (@run), and end of the runs
+	 * of the current directories (@end_run)
 	 */
 	size_t run, end_run;
 	/* number of blocks of ck->runs[@run] that jobs already contain */
 	uint32_t in_run;
-	bool roots; /* true while only the roots of indexes are read */
+	bool roots; /* true while only the roots of htree indexes are read */
 };
 
 struct job {

@@ -23,9 +23,10 @@ struct e4l_disk {
 
 /*
  * Compares the free space after @step with the limits of @disk, and sets
- * *@allowed to true if each limit is met.  If a value exceeds a limit of @disk,
- * but is no worse than in @before, the limit also counts as met.  @disk->space
- * must contain neither the runs that @step takes nor the runs that @step frees.
+ * *@allowed to true if each limit is met.  If a value violates a limit of
+ * @disk, but is no worse than in @before, the limit also counts as met.
+ * @disk->space must contain neither the runs that @step takes nor the runs that
+ * @step frees.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,

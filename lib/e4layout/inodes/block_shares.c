@@ -49,16 +49,17 @@ struct share {
 	uint32_t *dirs;	/* directories, sorted by descending @need */
 	uint32_t *need; /* per directory: inodes not yet assigned to a block */
 	/*
-	 * per directory: number of blocks that held its inodes before the first
-	 * round (@had), and number of blocks that the current round assigns
-	 * (@used)
+	 * per directory: number of inode-table blocks that had inodes of the
+	 * directory before the first round (@had), and number of inode-table
+	 * blocks that the current round assigns to the directory (@used)
 	 */
 	uint32_t *had, *used;
 	bool *pinned;
 	/*
-	 * left[b] is the number of free inodes in block b.  next[b] and prev[b]
-	 * link block b into the list of all blocks with the same number of free
-	 * inodes.  head[n] is the first block with n free inodes.
+	 * left[b] is the number of free inodes in inode-table block b.  next[b]
+	 * and prev[b] link block b into the list of all blocks with an equal
+	 * number of free inodes.  head[n] is the first block with n free
+	 * inodes.
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;

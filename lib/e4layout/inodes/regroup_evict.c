@@ -18,7 +18,7 @@ struct eviction {
 	ext2_ino_t limit;
 	ext2_ino_t next;		/* no inode before @next is free */
 	size_t n_dirs; /* number of planned moves of directories */
-	/* inodes above the limit that have no planned number */
+	/* inodes above @limit that have no planned number */
 	ext2fs_inode_bitmap left;
 };
 
@@ -175,8 +175,8 @@ static errcode_t begin(struct eviction *v)
 }
 
 /*
- * Checks that all inodes above the limit have a planned number.  An inode that
- * no directory refers to cannot get a new number.
+ * Checks that each inode above v->limit has a planned number.  An inode that is
+ * in no directory cannot get a new number.
  */
 static errcode_t check_left(struct eviction *v)
 {

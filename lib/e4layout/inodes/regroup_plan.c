@@ -403,8 +403,8 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 }
 
 /*
- * Returns the first block, from index @first on, that @keep does not mark.  If
- * @keep marks all blocks, returns NULL.
+ * Returns the first element of r->tb, from index @first on, whose member keep
+ * is false.  If there is no such element, returns NULL.
  */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {

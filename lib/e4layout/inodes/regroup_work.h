@@ -205,8 +205,8 @@ uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /*
- * Returns whether directory @dir could need fewer blocks if more inodes were
- * free.
+ * Returns whether the inodes of directory @dir could need fewer inode-table
+ * blocks if more inodes were free.
  */
 bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
 /*

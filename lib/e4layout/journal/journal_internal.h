@@ -144,8 +144,8 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
  */
 errcode_t e4l_journal_settle(struct e4l_journal *j);
 /*
- * Checks that no other program has changed the superblocks, even if the session
- * has failed.
+ * Checks that no other program has changed the superblocks of the filesystem
+ * and the journal.  This check also works after the session has failed.
  */
 errcode_t e4l_journal_look(struct e4l_journal *j);
 /* Writes @blocks, which must be in disk order, to their final locations. */

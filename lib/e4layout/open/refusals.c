@@ -94,7 +94,8 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h)
 /* ------------------------------------------------------------------ journal */
 
 /*
- * Refuses a filesystem without a journal, and an undo file together with an
+ * Refuses a filesystem without a journal, unless the caller has an undo file or
+ * permits unprotected changes.  Also refuses an undo file together with an
  * external journal.  After e2undo, the external journal would be replayed over
  * the restored blocks.
  */

@@ -158,8 +158,8 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 }
 
 /*
- * Runs one generation: chooses items, target and schedule to join the logical
- * runs with a set element in @only.  If the result is better, sets *@good to
+ * Plans moves that join each logical run i for which only[i] is not 0.  The
+ * moves begin with the layout of @w.  If the result is better, sets *@good to
  * true and @w to the result; otherwise, @w is unchanged.
  */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,

@@ -118,7 +118,8 @@ struct window {
 };
 
 /*
- * Returns the cheapest window of @len clusters in the stretch @s.  A window
+ * Returns the window of @len clusters in the stretch @s from which the fewest
+ * clusters must be moved.  A stretch is a range without walls.  A window
  * begins at the start of the stretch or at the end of a fragment, or ends at
  * the end of the stretch.  *@i is the first fragment that ends after the start
  * of the stretch.

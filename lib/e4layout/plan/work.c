@@ -457,7 +457,11 @@ static void begin_maps(struct e4l_work *w)
 	w->large_item = w->free_end / w->how.part;
 }
 
-/* Whether to make the fragmented logical run @i one item. */
+/*
+ * Whether to make the fragmented logical run @i one item, so that the plan
+ * joins the whole run.  If @only is not NULL, only[i] decides.  If @share is
+ * not NULL, share[i] is the number of clusters of the run that may be joined.
+ */
 static bool is_joined(const struct e4l_work *w, uint32_t i,
 		      const uint8_t *only, const uint32_t *share)
 {

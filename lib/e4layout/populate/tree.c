@@ -133,9 +133,9 @@ static bool is_mode(uint32_t mode)
 }
 
 /*
- * Whether the stretches are in order and inside the file.  Files of ext4
- * sources may have stretches beyond the end of the file, with the metadata of
- * fs-verity.
+ * Whether the data ranges (stretches) of @e are in order and inside the file.
+ * A file from an ext4 filesystem may have data beyond the end of the file: the
+ * metadata of fs-verity.
  */
 static bool are_in_file(const struct e4l_entry *e)
 {

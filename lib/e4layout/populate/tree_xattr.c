@@ -64,8 +64,9 @@ bool e4l_tree_stores_xattr(const char *name)
 #define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
 
 /*
- * The array private[] has the names that xattr.conf(5) lists with the action
- * "skip".  Names that ext4 cannot store are omitted.
+ * Whether the attribute @name must not be copied to the new filesystem.  The
+ * array private[] has the names that xattr.conf(5) lists with the action
+ * "skip", except names that ext4 cannot store.
  */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 {

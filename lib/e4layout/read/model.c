@@ -28,7 +28,10 @@ struct build {
 	struct e4l_names *names;
 	struct e4l_scorer scorer;	/* scorer of the current file */
 	bool damaged; /* the current file has damaged structures */
-	/* entries were read before the worst files were known */
+	/*
+	 * directory entries were read and dropped, because the worst files,
+	 * whose names are needed, were not known yet
+	 */
 	bool entries_missed;
 };
 

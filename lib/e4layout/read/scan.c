@@ -85,7 +85,7 @@ struct scan {
 
 /* A tree block that is being read. */
 struct node {
-	size_t token;		/* index of the token of the block */
+	size_t token;	/* index in job->tokens of the token of the block */
 	struct e4l_token inode;	/* token of the inode that owns the block */
 	struct e4l_node_pos pos;
 	bool indirect;
@@ -174,9 +174,11 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 }
 
 /*
- * Marks the wanted inodes from @first up to the next large gap.  If @wanted is
- * not NULL, sets their bits in @wanted.  Returns the index after the last
- * wanted inode before the gap.
+ * Finds the next large gap between wanted inodes, from the wanted inode @first
+ * on.  Returns the index after the last wanted inode before the gap.  If
+ * @wanted is not NULL, also sets the bits of the wanted inodes before the gap.
+ * Bit 0 of @wanted is inode @base.  All indexes count from 0 in the group;
+ * @limit is the end of the inodes to scan.
  */
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 			    uint32_t limit, uint32_t base, uint8_t *wanted)

@@ -23,7 +23,11 @@ struct e4l_scan_look {
 	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
 		      const struct ext2_inode_large *inode, enum e4l_map *map,
 		      void *priv);
-	/* Called for each tree block, except unreadable tree blocks. */
+	/*
+	 * Called for each tree block, except unreadable tree blocks.  @pos is
+	 * the position of the block in the tree.  @indirect is true for an
+	 * indirect block, and false for a block of an extent tree.
+	 */
 	void (*node)(ext2_ino_t ino, const struct ext2_inode_large *inode,
 		     const struct e4l_node_pos *pos, bool indirect,
 		     const void *block, void *priv);

@@ -333,7 +333,8 @@ static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 }
 
 /*
- * Adds the statistics of the blocks in @part to the directories of the blocks.
+ * Adds the space that the entries in each block of @part need to the totals of
+ * the directory that contains the block.
  */
 static void add_use(struct e4l_tally *t, const struct e4l_tally_part *part)
 {

@@ -152,8 +152,8 @@ static void fill_super(struct end *s, struct ext2_super_block *sb)
 }
 
 /*
- * Marks all blocks below the new end as used in @to that are used in the old
- * block bitmap.
+ * Copies the old block bitmap up to the new end of the filesystem: marks each
+ * block in @to that is in use.
  */
 static void copy_block_bits(struct end *s, ext2fs_block_bitmap to)
 {

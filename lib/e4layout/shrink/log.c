@@ -660,8 +660,9 @@ static errcode_t exchange_in(struct log *l)
 }
 
 /*
- * Steps 2 and 3 of the move.  The journal session writes nothing, but checks
- * that no other program has changed the filesystem.
+ * Copies the empty log to the new blocks, and then exchanges the old and the
+ * new blocks in the journal inode.  The journal session writes nothing, but
+ * checks that no other program has changed the filesystem.
  */
 static errcode_t exchange(struct log *l)
 {
@@ -690,7 +691,10 @@ static errcode_t free_all(struct e4l_txn *t, const struct runs *r, blk64_t ratio
 	return err;
 }
 
-/* Makes a tree block if the log has none and the inode is too small. */
+/*
+ * If the inode is too small for the extents of the log, and the log has no tree
+ * block, writes a new tree block.
+ */
 static errcode_t make_tree(struct log *l, struct e4l_txn *t)
 {
 	errcode_t err;

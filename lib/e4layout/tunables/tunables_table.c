@@ -29,11 +29,11 @@ static const struct e4l_tunable_word ireserve_words[] = {
 #define MAX_FOUND 65535
 
 /*
- * The allocator uses its lookup structures in filesystems with 16 or more
- * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If the
- * tunable exceeds MAX_LINEAR, the allocator can search all groups linearly.
- * The allocator then continues with a criterion without a lookup structure, and
- * prints a warning.
+ * The highest value of mb_max_linear_groups.  With 16 or more groups
+ * (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h), the allocator uses
+ * lookup structures.  If the tunable is larger, the allocator can search all
+ * groups linearly.  The allocator then continues with a criterion without a
+ * lookup structure, and prints a warning.
  */
 #define MAX_LINEAR 15
 
