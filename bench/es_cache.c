@@ -28,7 +28,7 @@
 /* State of the least-recently-used (LRU) policy. */
 struct lru {
 	uint64_t clock, sorted;	/* current time, time of the last sort */
-	uint64_t *used;			/* time of the last use, by inode */
+	uint64_t *used;	/* used[inode]: time of the inode's last use */
 	struct es_queue **order;
 };
 

@@ -26,8 +26,9 @@ struct dirs {
 	struct subtree *rows;
 	size_t n_rows;
 	/*
-	 * for each inode, 1 + the row of the inode's directory; 0: that
-	 * directory is unknown; divided into units of UNIT_INODES inodes
+	 * for each inode: 1 + the index in @rows of the inode's directory; 0:
+	 * the directory is unknown.  The array is divided into units of
+	 * UNIT_INODES inodes; NULL: all elements of the unit are 0
 	 */
 	uint32_t **in;
 	size_t n_units;

@@ -106,7 +106,10 @@ struct config {
 	bool has_root_owner, has_root_perms, no_xattrs;
 	uint32_t root_uid, root_gid, root_perms;
 	char *root_label;
-	/* -J, in which a tag has been replaced by its device; or NULL */
+	/*
+	 * argument of -J, in which the path of the device replaces a tag such
+	 * as UUID=; NULL: -J has no tag
+	 */
 	char *journal;
 
 	bool dry_run, verify;

@@ -38,7 +38,7 @@ struct walk {
 	/* digest of each inode's names; NULL: inode numbers identify files */
 	uint64_t *names;
 	ext2_ino_t dir;			/* directory whose names are read */
-	uint64_t path;			/* digest of the directory's path */
+	uint64_t path;			/* digest of the path of @dir */
 };
 
 bool all_zero(const uint8_t *buf, size_t len)

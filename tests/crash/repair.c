@@ -115,7 +115,10 @@ static const char *run_e2fsck(const struct world *w, char *how)
 	int code;
 
 	code = run_on(w, w->n_dev > 1 && !w->undo ? external : plain);
-	/* the manual repair that switch.c and the manual page describe */
+	/*
+	 * e2fsck -p refuses this state of a shrink, so that the user must run
+	 * e2fsck -fy: see journal/switch.c and e4repack(8)
+	 */
 	if (w->resizes && code == 4 && !strcmp(how, "-p") &&
 	    strstr(output, UNANNOUNCED))
 		return run_e2fsck(w, "-fy");

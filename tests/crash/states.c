@@ -30,8 +30,8 @@ struct sector {
 struct device {
 	uint8_t *mem;
 	size_t size;		/* size of mem */
-	size_t len;		/* size of the file */
-	size_t file_len;	/* current size */
+	size_t len;		/* size of the device in the state */
+	size_t file_len;	/* current size of the file @fd */
 	int fd;
 };
 

@@ -88,7 +88,7 @@ struct lab {
 	char *mke2fs_args;
 	ext2_filsys fs;	    /* NULL until first used */
 	struct node *nodes; /* by inode number */
-	blk64_t goal_blk;   /* where the search for free blocks begins */
+	blk64_t goal_blk;   /* the search for free blocks begins at this block */
 	ext2_ino_t goal_ino;
 	bool no_contents, with_htree;
 	/* derived from fs */

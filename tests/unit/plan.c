@@ -193,7 +193,10 @@ START_TEST(asks)
 }
 END_TEST
 
-/* With a quarter of the copy volume, at least half of all excess is saved. */
+/*
+ * With a copy budget of a quarter of the blocks that a plan without a budget
+ * copies, a plan saves at least half of the excess fragments.
+ */
 START_TEST(spends_budgets)
 {
 	uint64_t excess = 0, saved = 0;

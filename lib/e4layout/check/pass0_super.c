@@ -267,7 +267,8 @@ static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 
 struct desc_copy {
 	struct check *ck;
-	blk64_t bad;		/* the first block that differs; 0: no block */
+	/* first backup descriptor block that is wrong; 0: none */
+	blk64_t bad;
 };
 
 static void visit_desc(const struct e4l_want *want, const void *block,

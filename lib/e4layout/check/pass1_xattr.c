@@ -48,7 +48,7 @@ struct list {
 	uint32_t generation;
 	blk64_t blk;		/* 0: the list is in an inode */
 	const char *base;	/* address of byte 0 of @region */
-	const char *values;	/* address to which e_value_offs is relative */
+	const char *values;	/* e_value_offs is the offset from @values */
 	const char *first, *end;
 	struct region region;
 	struct xattr_values values_in_inodes;

@@ -49,7 +49,7 @@ struct job {
 	struct e4l_want wants[E4L_PART_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[E4L_PART_BLOCKS];
 	size_t n;
-	size_t runs; /* number of runs up to the end of the job, for progress */
+	size_t runs; /* number of ck->runs up to this job, for progress */
 	char *scratch;
 	void *inode; /* buffer for an inode in host byte order */
 	struct dir_judge judge;

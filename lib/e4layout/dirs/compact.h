@@ -28,7 +28,10 @@ struct e4l_compact_result {
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
-	/* the caller's stop() has ended the run; another run can continue */
+	/*
+	 * the caller's stop() has ended the run; another run can rebuild the
+	 * other directories
+	 */
 	bool stopped;
 	struct e4l_discarded discarded;
 	/* number of blocks that the planned rebuilds free */

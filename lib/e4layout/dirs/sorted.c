@@ -321,8 +321,8 @@ static uint64_t most_of(const struct e4l_sorted *s,
 }
 
 /*
- * Updates @most of the open leaf, and @most_below of all nodes on the path to
- * the leaf.
+ * Updates the largest value @most of the open leaf, and the largest value
+ * @most_below of all subtrees that contain the leaf.
  */
 static void set_most(struct e4l_sorted *s)
 {

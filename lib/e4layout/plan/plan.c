@@ -183,9 +183,9 @@ static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 }
 
 /*
- * Joins fragmented runs that were too long for the first generation of the
- * attempt.  Each further generation joins the shortest runs that together fit
- * into the largest free extent.
+ * Joins fragmented runs that were too long for the first call of
+ * run_generation() in the attempt.  Each further generation joins the shortest
+ * runs that together fit into the largest free extent.
  */
 static errcode_t join_long(struct e4l_work *w)
 {
@@ -296,7 +296,8 @@ static errcode_t try_ways(struct round *r, bool regions, bool shares)
 		    (how.share && (!shares || r->any || r->whole)))
 			break;
 		/*
-		 * with a copy budget, other parameters save no more fragments
+		 * with a copy budget, no other attempt to join all runs saves
+		 * more fragments than the first attempt
 		 */
 		if (i && !how.share && budget)
 			continue;

@@ -88,7 +88,10 @@ struct e4l_work {
 	uint32_t *of;			/* per logical run: its item, or E4L_NONE */
 	uint32_t *broken_items;		/* per file: number of fragmented items */
 	uint8_t *finished;		/* per file: enum e4l_file_state */
-	/* per file: the file was moved after its last packing */
+	/*
+	 * per file: the plan has moved blocks of the file since it last packed
+	 * the extent tree
+	 */
 	uint8_t *moved;
 	uint32_t *by_place;	/* fragments, sorted by their initial @start */
 	uint32_t n_by_place;

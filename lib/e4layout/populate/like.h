@@ -60,7 +60,7 @@ enum like_state {
 	LIKE_NEW,		/* the node gets a free inode */
 };
 
-/* number of blocks that are compared at once */
+/* number of old and new blocks that are compared at once */
 #define LIKE_WINDOW 64
 
 struct e4l_like {

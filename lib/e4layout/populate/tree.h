@@ -169,7 +169,11 @@ struct e4l_tree {
 	VEC(struct source) sources;
 	uint32_t base; /* node of the current layer's directory */
 	struct node missing; /* template for directories that a layer lacks */
-	VEC(uint32_t) hidden, emptied;	/* whiteouts of the layer */
+	/*
+	 * nodes that whiteouts of the current layer hide (@hidden), and
+	 * directories whose older entries they hide (@emptied)
+	 */
+	VEC(uint32_t) hidden, emptied;
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
