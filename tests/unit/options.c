@@ -67,6 +67,9 @@ START_TEST(refuses_to_read)
 	model_options.flags = NEWER_FLAG;
 	REFUSED(e4l_model_build(e, &model_options, &model));
 	model_options.flags = 0;
+	model_options.sort = E4L_SORT_SIZE + 1;
+	REFUSED(e4l_model_build(e, &model_options, &model));
+	model_options.sort = E4L_SORT_SIZE;
 	NEWER(model_options);
 	REFUSED(e4l_model_build(e, &model_options, &model));
 	e4l_model_free(&model);
@@ -107,6 +110,38 @@ START_TEST(refuses_to_repack)
 	NEWER(what);
 	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
 	ck_assert_uint_eq(repacked.files_done, 0);
+}
+END_TEST
+
+/* The filesystem at / is not that of the image. */
+START_TEST(refuses_another_mount_point)
+{
+	const struct e4l_repack_what what = { .flags = E4L_REPACK_FILES };
+	struct e4l_repack_result result;
+
+	ck_assert_int_eq(e4l_online(e, "/", &what, NULL, NULL, NULL, &result),
+			 E4L_ET_BAD_ARGUMENT);
+}
+END_TEST
+
+/* A filesystem that was sound is checked again after a failed change. */
+START_TEST(checks_after_a_failure)
+{
+	struct e4l_repack_what what = { .flags = E4L_REPACK_DEFAULT };
+	struct e4l_repack_result result;
+	struct e4l_check_result found;
+	struct ext2_inode root;
+
+	ck_assert_int_eq(e4l_check(e, NULL, &found), 0);
+	ck_assert_uint_eq(found.errors, 0);
+	what.flags |= NEWER_FLAG;
+	REFUSED(e4l_repack(e, &what, NULL, NULL, &result));
+	ck_assert_int_eq(ext2fs_read_inode(fs, EXT2_ROOT_INO, &root), 0);
+	root.i_links_count = 77;
+	ck_assert_int_eq(ext2fs_write_inode(fs, EXT2_ROOT_INO, &root), 0);
+	what.flags = E4L_REPACK_DEFAULT;
+	ck_assert_int_eq(e4l_repack(e, &what, NULL, NULL, &result),
+			 E4L_ET_DAMAGED);
 }
 END_TEST
 
@@ -185,6 +220,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, refuses_to_read);
 	tcase_add_test(tc, refuses_to_repack);
+	tcase_add_test(tc, refuses_another_mount_point);
+	tcase_add_test(tc, checks_after_a_failure);
 	tcase_add_test(tc, refuses_to_populate);
 	tcase_add_test(tc, leaves_what_is_reserved);
 	suite_add_tcase(suite, tc);

@@ -131,10 +131,13 @@ bool e4l_run_stop(struct e4l_repack_run *run, bool inside)
 
 void e4l_run_scanned(struct e4l_repack_run *run, dgrp_t group, dgrp_t groups)
 {
+	uint64_t done = (uint64_t)run->scans_done * groups + group;
+	uint64_t all = (uint64_t)run->scans * groups;
+
+	/* a shrink that tries several sizes scans more often than expected */
 	if (run->cb.progress)
-		run->cb.progress(false,
-				 (uint64_t)run->scans_done * groups + group,
-				 (uint64_t)run->scans * groups, run->cb.priv);
+		run->cb.progress(false, done < all ? done : all, all,
+				 run->cb.priv);
 	run->scans_done += group == groups;
 }
 

@@ -237,3 +237,10 @@ errcode_t e4l_require_sound(struct e4l *e, io_channel journal)
 	e4l_findings_free(&found);
 	return err;
 }
+
+errcode_t e4l_sound_after(struct e4l *e, errcode_t err)
+{
+	if (err)
+		e->sound = false;
+	return err;
+}

@@ -35,4 +35,10 @@ errcode_t e4l_check_groups(ext2_filsys fs);
  */
 errcode_t e4l_require_sound(struct e4l *e, io_channel journal);
 
+/*
+ * If @err, the result of a change, is not 0, makes the next e4l_require_sound()
+ * check the filesystem again.  Returns @err.
+ */
+errcode_t e4l_sound_after(struct e4l *e, errcode_t err);
+
 #endif

@@ -115,5 +115,5 @@ errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 		err = commit_capture(j, c);
 	e4l_capture_free(c);
 	err2 = e4l_journal_close(j);
-	return err ? err : err2;
+	return e4l_sound_after(e, err ? err : err2);
 }

@@ -12,11 +12,14 @@
  *  4. count: the run scans the device again for the final figures.
  */
 #include "config.h"
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <e4layout/model.h>
@@ -419,18 +422,45 @@ static errcode_t recount(struct e4l_online *o)
 }
 
 /* ------------------------------------------------------------ the whole run */
+/* Returns the ID by which ext4 identifies a mounted filesystem in statfs(2). */
+static uint64_t mounted_id(const uint8_t uuid[16])
+{
+	uint64_t half[2];
+
+	memcpy(half, uuid, sizeof(half));
+	return le64toh(half[0]) ^ le64toh(half[1]);
+}
+
+/*
+ * Whether the filesystem of @e is mounted at the directory @fd, which has the
+ * device number @dev.  An image file is mounted through a loop device.
+ */
+static bool is_mounted_at(const struct e4l *e, int fd, dev_t dev)
+{
+	struct stat device;
+	struct statfs fs;
+	uint32_t id[2];
+
+	if (!e4l_stat(e->fs->device_name, &device) && S_ISBLK(device.st_mode))
+		return device.st_rdev == dev;
+	if (fstatfs(fd, &fs))
+		return false;
+	memcpy(id, &fs.f_fsid, sizeof(id));
+	return ((uint64_t)id[1] << 32 | id[0]) ==
+	       mounted_id(e->fs->super->s_uuid);
+}
+
 static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 {
 	struct statvfs vfs;
-	struct stat st, device;
+	struct stat st;
 
 	o->root_fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->root_fd < 0 || e4l_fstat(o->root_fd, &st) ||
 	    fstatvfs(o->root_fd, &vfs))
 		return e4l_fail(o->e, errno, "opening the mount point", 0, 0);
 	if (st.st_ino != EXT2_ROOT_INO ||
-	    (!e4l_stat(o->e->fs->device_name, &device) &&
-	     S_ISBLK(device.st_mode) && device.st_rdev != st.st_dev))
+	    !is_mounted_at(o->e, o->root_fd, st.st_dev))
 		return e4l_fail(o->e, E4L_ET_BAD_ARGUMENT,
 				"finding the root directory at the mount point",
 				0, 0);

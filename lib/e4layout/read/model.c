@@ -470,7 +470,7 @@ errcode_t e4l_model_build(struct e4l *e,
 
 	e4l_clear(model);
 	if (b.opt->flags & ~(E4L_MODEL_GROUPS | E4L_MODEL_FILE_PATHS) ||
-	    E4L_HAS_UNKNOWN(b.opt))
+	    (unsigned int)b.opt->sort > E4L_SORT_SIZE || E4L_HAS_UNKNOWN(b.opt))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the layout", 0, 0);
 	err = describe_groups(&b);
 	if (!err)

@@ -311,7 +311,7 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,
 	e4l_fail(e, 0, NULL, 0, 0);
 	err = e4l_run_begin(e, what, limits, callbacks, result, &r.run);
 	if (!err && e4l_run_has(&r.run, E4L_REPACK_SHRINK))
-		return e4l_repack_shrink(e, &r.run);
+		return e4l_sound_after(e, e4l_repack_shrink(e, &r.run));
 	plan_scans(&r);
 	if (!err && !e4l_run_has(&r.run, E4L_REPACK_DRY_RUN))
 		err = e4l_require_sound(e, what->journal);
@@ -329,5 +329,5 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,
 	e4l_overlay_free(r.overlay);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "repacking the filesystem", 0, 0);
-	return err;
+	return e4l_sound_after(e, err);
 }
