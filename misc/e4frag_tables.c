@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of the report, and the block map. */
+/* Prints the tables of the report, and the block map. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>

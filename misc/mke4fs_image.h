@@ -23,8 +23,8 @@ struct dm_verity {
  */
 struct image {
 	const char *name;
-	char path[64];			/* path of a prototype */
-	/* file of a prototype; -1: @fs is on the device */
+	char path[64];		/* path of the prototype's file in memory */
+	/* file in memory of a prototype; -1: @fs is on the device */
 	int proto_fd;
 	ext2_filsys fs;
 	struct e4l *e;

@@ -207,7 +207,7 @@ struct world {
 	/*
 	 * The operation changes the size of the filesystem.  After a crash, the
 	 * log can have a transaction although needs_recovery is not set.  e2fsck
-	 * then has to correct bitmaps: see journal/switch.c.
+	 * may then have to correct bitmaps: see journal/switch.c.
 	 */
 	bool resizes;
 };

@@ -7,7 +7,7 @@
 #define BUDGETS	60
 #define STOPS	50
 #define MOST_STOPS 100
-#define SLACK	128	/* tolerance of a comparison, in blocks */
+#define SLACK	128	/* tolerance for the number of copied blocks */
 /* maximum number of further runs on nearly full filesystems */
 #define MOST_RUNS 8
 

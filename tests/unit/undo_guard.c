@@ -295,8 +295,9 @@ START_TEST(e2undo_after_any_kill)
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_gt(at, 40);
 	/*
-	 * e2undo may refuse before the copy of the superblock is written, and
-	 * before the header is written
+	 * For each write of the superblock, e2undo may need -f after two kills:
+	 * before the superblock's copy in the undo file is written, and before
+	 * the header of the undo file is written.
 	 */
 	ck_assert_uint_le(refused, 2 * SUPERS);
 	run("rm -r %s%s", f.dir, "");

@@ -512,9 +512,9 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Adds up the blocks of the next copy that are in no job, and the blocks of
- * following copies to adjacent destinations.  Returns whether the sum is more
- * than @room.
+ * Returns whether more than @room blocks can be copied to one contiguous
+ * destination: the blocks of the copy c->next that are in no job yet, and the
+ * blocks of the following copies whose destinations are adjacent.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {

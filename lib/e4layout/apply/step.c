@@ -54,7 +54,8 @@ struct walk {
 };
 
 /*
- * Returns the move of the piece that begins @at blocks after the start of @ex.
+ * Returns the move of the piece (a range of blocks within an extent) that
+ * begins @at blocks after the start of @ex.
  * If the piece stays, the members from and to of the result are equal.  @v is
  * the first fragment of the new layout that ends after the start of the piece.
  * If there is no such fragment, @v is NULL.
@@ -80,9 +81,9 @@ static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 }
 
 /*
- * Sets *@m to the move of the next piece.  Sets *@ex to the extent of the
- * piece, and *@at to the number of blocks before the piece in the extent.  At
- * the end of the extents, returns false.
+ * Sets *@m to the move of the next piece (a range of blocks within an extent).
+ * Sets *@ex to the extent of the piece, and *@at to the number of blocks before
+ * the piece in the extent.  At the end of the extents, returns false.
  */
 static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 		      uint32_t *at, struct e4l_move *m)

@@ -22,7 +22,7 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 
 struct map_walk {
 	struct e4l_journal *j;
-	uint32_t next; /* logical block that the next call must be for */
+	uint32_t next;	/* number of logical blocks checked so far */
 	errcode_t err;
 };
 

@@ -53,8 +53,9 @@ struct back {
 };
 
 /*
- * Called if a swap fails because other programs have made pages dirty.  Writes
- * the dirty pages out, so that the next attempt can succeed.
+ * Called if an exchange of blocks fails because other programs have made pages
+ * of the file dirty.  Writes the dirty pages out, so that the next attempt can
+ * succeed.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {

@@ -45,8 +45,9 @@ static errcode_t add_slot(struct e4l_work *w, uint32_t start, uint32_t len,
 }
 
 /*
- * Counts the loose items without a reserved slot, by length.  Lists long and
- * aligned items in *@v instead of counting them.
+ * Counts, by length, the items that must move and have no reserved slot.  Items
+ * of at least E4L_FIT_EXACT clusters, and items that must begin on a stripe
+ * boundary, are not counted, but listed in *@v.
  */
 static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 			     struct special **v, size_t *n)

@@ -163,8 +163,9 @@ static bool has_good_map(const struct e4l_entry *e)
 }
 
 /*
- * Returns whether the tree can keep the flags of @e.  Flags outside KEPT_FLAGS
- * describe how the old filesystem stored the content.
+ * Returns whether the flags of @e are valid.  Flags are used only if from_ext4
+ * is set.  Flags outside KEPT_FLAGS are invalid, because they describe how a
+ * filesystem stores the content.
  */
 static bool has_user_flags(const struct e4l_entry *e)
 {

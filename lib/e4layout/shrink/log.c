@@ -836,8 +836,8 @@ static errcode_t cut_log(struct log *l)
 }
 
 /*
- * Frees the blocks behind the log, and subtracts them from s_overhead_clusters
- * in memory.  A journal session writes only the first sector of the superblock.
+ * Frees the blocks behind the log, and reduces s_overhead_clusters in memory.
+ * A journal session writes only the first sector of the superblock.
  * s_overhead_clusters is in the second sector: journal/switch.c writes it when
  * the size of the filesystem changes.
  */
