@@ -261,7 +261,7 @@ static void append(struct es_inode *inode, struct es_entry *last,
 		set_root(inode, entry);
 }
 
-/* Appends a reclaimable entry to the queue of @age of its inode. */
+/* Appends a reclaimable entry to the queue of @inode for entries of @age. */
 static void enlist(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *entry, enum es_age age)
 {

@@ -249,7 +249,7 @@ static bool find(const struct e4l_zeroout_file *f, uint32_t lblk,
 
 /*
  * Applies a write of @len blocks from @lblk, which are all in the unwritten
- * entry at @p.
+ * extent at @p.  @max_blocks, @zero and @priv: as in e4l_zeroout_file_write().
  */
 static errcode_t convert(struct e4l_zeroout_file *f, struct place p,
 			 uint32_t lblk, uint32_t len, uint32_t max_blocks,

@@ -38,7 +38,7 @@ struct e4repack {
 	uint64_t free_run;
 	/* new size in bytes; 0: smallest size; NOT_GIVEN: do not shrink */
 	uint64_t shrink_bytes;
-	/* --free: free space after the shrink in bytes; or NOT_GIVEN */
+	/* --free: free bytes after the shrink; NOT_GIVEN: no minimum */
 	uint64_t free_bytes;
 	/* --journal: maximum journal size in bytes; NOT_GIVEN: keep the size */
 	uint64_t journal_bytes;

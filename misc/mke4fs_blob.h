@@ -17,8 +17,9 @@ struct store {
 	/* do not verify digests (for fuzzing) */
 	bool unchecked;
 	/*
-	 * For fuzzing: returns the bytes of a file, instead of a directory or
-	 * an archive.  If the file does not exist, returns false.
+	 * For fuzzing: sets *@bytes to the content of file @name, so that @path
+	 * is not read.  If there is no file @name, returns false.  If find() is
+	 * NULL, @path is read.
 	 */
 	bool (*find)(void *priv, const char *name, const void **bytes,
 		     size_t *size);

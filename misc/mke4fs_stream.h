@@ -30,8 +30,8 @@ struct stream {
 	/* the input can be endless, so that the number of zeroes is limited */
 	bool endless;
 	/*
-	 * unpacks @below; if @raw and @gzip are NULL, the stream is not
-	 * compressed
+	 * @raw (libarchive) or @gzip (zlib) unpacks @below; if both are NULL,
+	 * the stream is not compressed
 	 */
 	struct archive *raw;
 	bool raw_empty;			/* the unpacked data are empty */

@@ -123,7 +123,7 @@ static bool change(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Removes the attribute, even if the attribute is damaged. */
+/* Removes the attribute that stores the tunables, even if damaged. */
 static bool clear(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *none = e4l_tunables_new();

@@ -26,7 +26,8 @@ struct keeper {
 	const char *options;	/* mount options; NULL: not needed */
 	/* descriptor of the root directory; -1: not mounted */
 	int dir;
-	int sysfs;		/* /sys/fs/ext4/DEVICE; -1: none */
+	/* descriptor of /sys/fs/ext4/DEVICE; -1: not open */
+	int sysfs;
 	struct target target;	/* open if the filesystem is not mounted */
 	struct e4l *e;
 	bool opened;		/* @target is open */

@@ -59,7 +59,10 @@ static errcode_t fill(struct e4l *e, struct e4l_tree *t, int fd)
 	return err;
 }
 
-/* Prints @err, with the file that caused it if known.  True: no error. */
+/*
+ * If @err is an error, prints @err with the file that caused the error, if this
+ * file is known, and returns false.  Otherwise, returns true.
+ */
 static bool done(errcode_t err, struct e4l_tree *t, const char *source,
 		 const char *device)
 {

@@ -1018,9 +1018,10 @@ static int judge_moment(const struct log *log, int worker, const char *top,
 }
 
 /*
- * Check a worker's directory.  The names found can have existed after several
- * operations, because a file can have been replaced by another file of the same
- * name.  The contents must be valid for one of these operations.
+ * Checks a worker's directory.  The names in the directory can be right after
+ * several operations, because an operation can replace a file by another file
+ * of the same name.  The contents must be right after one of these operations.
+ * Returns 0 if the directory is right.
  */
 static int judge_worker(const struct log *log, int worker, const char *dir)
 {

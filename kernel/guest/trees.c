@@ -177,8 +177,10 @@ static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 }
 
 /*
- * A random number below 20 selects the step: the first member of mkdir, create
- * and unlink that is larger than the number, otherwise rmdir.
+ * A step draws a random number from 0 to 19.  A number below @mkdir makes a
+ * directory.  A number from @mkdir to @create - 1 creates a file.  A number
+ * from @create to @unlink - 1 removes a file.  A larger number removes a
+ * directory.  If @tell is true, each successful step is printed.
  */
 static const struct mix {
 	const char *name;

@@ -49,7 +49,10 @@ struct e4l_populate_target {
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
 	uint64_t wanted_inodes, free_inodes;	/* including the root */
-	/* inodes needed to reserve the window for each directory */
+	/*
+	 * number of inodes that the filesystem needs so that each directory can
+	 * reserve the inodes of e4l_populate_options.window
+	 */
 	uint64_t roomy_inodes;
 	uint64_t writes;		/* number of write calls */
 	uint64_t written_blocks;

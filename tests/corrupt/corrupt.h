@@ -151,7 +151,10 @@ seal_fn seal_nothing, seal_super, seal_group, seal_block_bitmap,
 	seal_dx_block, seal_xattr_block, seal_xattr_block_entry,
 	seal_journal, seal_mmp, seal_orphan_block;
 
-/* Numbers in the image. */
+/*
+ * Read and write a number of @width bytes at byte @at of the image, in
+ * little-endian (_le) or big-endian (_be) order.
+ */
 uint64_t get_le(const struct corpus *c, uint64_t at, unsigned int width);
 void put_le(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
 void put_be(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);

@@ -264,7 +264,8 @@ static void visit_blockmap(struct corpus *c, const struct site *s)
 
 /*
  * Makes a case in which the entry at @s has the name of the previous entry, if
- * the names are equally long.  @prev is the offset of the previous entry, or 0.
+ * the names are equally long.  @prev is the byte offset of the previous entry
+ * in the image; 0: no previous entry.
  */
 static void visit_twin(struct corpus *c, const struct site *s, uint64_t prev)
 {

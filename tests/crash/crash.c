@@ -196,7 +196,11 @@ static struct world bench_world(const struct bench *b, bool undo)
 	return w;
 }
 
-/* Whether files with the digest @content are valid after an accident. */
+/*
+ * Whether files with the digest @content are valid after an injected failure
+ * and a repair.  If the undo file was used (@undo), only the initial contents
+ * are valid; otherwise, the contents after any transaction are valid.
+ */
 static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 {
 	size_t n = undo ? 1 : refs->n, i;
@@ -219,8 +223,8 @@ static bool by_undo(const struct bench *b, size_t accident)
 }
 
 /*
- * Repairs the state after an accident, runs the operation again, and compares
- * the contents.  Returns an error text, or NULL.
+ * Repairs the filesystem after an injected failure, runs the operation again,
+ * and compares the contents.  Returns an error text, or NULL if all is right.
  */
 static const char *recover(struct bench *b, operation op, struct recorded *r,
 			   bool undo)

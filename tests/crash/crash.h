@@ -171,8 +171,9 @@ extern const char shrink_recipe[];
 errcode_t op_tunables(struct op_env *env);
 
 /*
- * Runs @op on the bench's devices through tap_io (@log) or, if @log is NULL,
- * directly through unix_io; uses the scenario's undo file.
+ * Runs @op on the devices of @b.  If @log is not NULL, tap_io records the
+ * writes in @log; otherwise, unix_io is used directly.  If the scenario has the
+ * flag SCENARIO_UNDO, writes an undo file.
  */
 errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 			enum plant plant);

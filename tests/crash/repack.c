@@ -40,8 +40,8 @@ static bool stop(bool inside, void *priv)
 }
 
 /*
- * Marks the end of a transaction.  Unlike stop(), also called for each
- * transaction that renumbers inodes.
+ * Marks the end of a transaction.  progress() is also called for each
+ * transaction that renumbers inodes; stop() is not.
  */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {

@@ -29,9 +29,9 @@ struct sector {
 
 struct device {
 	uint8_t *mem;
-	size_t size;		/* size of mem */
-	size_t len;		/* size of the device in the state */
-	size_t file_len;	/* current size of the file @fd */
+	size_t size;		/* allocated size of @mem, in bytes */
+	size_t len;		/* size of the device in the state, in bytes */
+	size_t file_len;	/* current size of the file @fd, in bytes */
 	int fd;
 };
 

@@ -151,14 +151,15 @@ void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 /* merge new blocks with the last extent if possible, like the kernel */
 #define GROW_MERGE 4
 /*
- * Appends logical blocks to @n on free blocks from the goal on; advances the
- * goal.  @lblk is after all mapped blocks of @n.
+ * Appends @len_blks logical blocks, from @lblk on, to @n.  Allocates free
+ * blocks from l->goal_blk on, and advances l->goal_blk.  @lblk must be after
+ * all mapped blocks of @n.
  */
 void node_grow(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags);
 /*
- * Appends blocks like node_grow(), on the free blocks from @pblk on, as
- * separate entries.
+ * Like node_grow(), but allocates the blocks from @pblk on, which must be free.
+ * The new extents are not merged with the last extent of @n.
  */
 void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 		  int flags, blk64_t pblk);

@@ -673,7 +673,11 @@ static void do_tree(struct args *a)
 	free(dir);
 }
 
-/* The regular files to remove in and below a directory. */
+/*
+ * Which regular files in and below a directory are removed: every file whose
+ * number is a multiple of @every or, if @every is 0, @percent % of the files at
+ * random.  @seen is the number of files that were counted so far.
+ */
 struct cull {
 	__u32 every, percent, seen;
 };

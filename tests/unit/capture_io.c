@@ -37,7 +37,9 @@ static struct struct_ext2_filsys open_device(char *path, uint8_t *content)
 }
 
 /*
- * Chooses a random request: whole blocks, or fewer bytes as a negative count.
+ * Chooses a random request, and returns the length of the request in bytes.
+ * Sets *@count to the number of blocks or, if the request does not have whole
+ * blocks, to the negative number of bytes.
  */
 static size_t random_span(uint32_t *state, blk64_t *blk, int *count)
 {

@@ -257,7 +257,10 @@ static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 		ck_assert_int_eq(e4l_es_insert(c, ino, &es), 0);
 }
 
-/* Returns the number of cached entries. */
+/*
+ * Returns how many of @n blocks are cached.  The blocks have even numbers, from
+ * 2 * @from on, as in fill().
+ */
 static unsigned int known(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 			  uint32_t n)
 {

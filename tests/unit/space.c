@@ -19,8 +19,8 @@ static uint64_t run_from(const char *map, uint64_t at)
 }
 
 /*
- * Returns the number of runs, and the longest run, if all given units were
- * free.
+ * Returns the number of free runs and the length of the longest free run, if
+ * all units in the state GIVEN were free.
  */
 static struct e4l_outlook outlook_of(const char *map)
 {

@@ -134,7 +134,10 @@ static void scribble(struct files *f, unsigned int n)
 	ext2fs_free(fs);
 }
 
-/* The keys of the changes do not fit in one block of keys. */
+/*
+ * e2undo restores all blocks, even if the undo file needs several key blocks
+ * for the changed blocks.
+ */
 START_TEST(e2undo_puts_all_back)
 {
 	struct files f;

@@ -37,8 +37,8 @@ struct e4l_plan_outcome {
 /*
  * Makes the steps that e4l_plan_steps() will make for the @n @moves of one
  * file, and calls @visit for each step.  Does not change the plan.  @moves must
- * be sorted by batch.  Sets *@ret to the numbers after all steps.  Errors:
- * errors of e4l_plan_steps().
+ * be sorted by batch.  Sets *@ret to the numbers of extents, fragments and
+ * tree blocks after all steps.  Errors: errors of e4l_plan_steps().
  */
 errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,

@@ -5,7 +5,8 @@
 
 #define WORDS		((E4L_FIT_LISTS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
 #define WORD_WORDS	((WORDS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
-#define TRIES		64 /* maximum number of extents compared in a list */
+/* a search compares at most the first TRIES extents of a list */
+#define TRIES		64
 
 static uint32_t list_of(uint32_t len)
 {

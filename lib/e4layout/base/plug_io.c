@@ -207,7 +207,10 @@ static errcode_t unplug(struct plug *p)
 	return err;
 }
 
-/* Unplugs if the arena has no space for @units more units. */
+/*
+ * If the arena has no space for @units more units, issues all held writes and
+ * empties the arena.
+ */
 static errcode_t make_room(struct plug *p, uint64_t units)
 {
 	return p->used + units > p->capacity ? unplug(p) : 0;

@@ -379,7 +379,10 @@ static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 	return n % unit == 0 && !(huge && inode->osd2.linux2.l_i_blocks_hi);
 }
 
-/* Records that the inode of @p uses the attribute block @blk. */
+/*
+ * Records that the inode of @p uses the attribute block @blk.  struct xattr_use
+ * describes @missing and @judged.
+ */
 static errcode_t note_xattr_block(struct file_walk *w,
 				  const struct e4l_piece *p, blk64_t blk,
 				  uint64_t missing, bool judged)

@@ -119,7 +119,10 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 				    job->of[want->slot].lblk, block);
 }
 
-/* Adds @block to the tally.  @block is NULL if the block cannot be read. */
+/*
+ * Passes @block to tally.h, which counts the locality of @dir.  @block is NULL
+ * if the block cannot be read.
+ */
 static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 		  const void *block)
 {

@@ -297,8 +297,8 @@ static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Returns the number of bytes by which the packed open leaf grows if @p is
- * inserted at index @i of s->pairs.
+ * Returns the number of bytes by which the pairs of the open leaf grow in
+ * packed form if @p is inserted at index @i of s->pairs.
  */
 static size_t grows_by(const struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {

@@ -50,8 +50,8 @@ struct own {
 	ext2_ino_t first;
 	ext2_ino_t from; /* the search in the window begins with this inode */
 	/*
-	 * length of the window in inodes; 0: not yet searched; HAS_NONE or
-	 * HAD_TURNS: the directory has no own window
+	 * length of the window in inodes; 0: no window was searched for yet;
+	 * HAS_NONE or HAD_TURNS: the directory has no window of its own
 	 */
 	uint32_t len;
 };
@@ -62,7 +62,7 @@ struct own {
  */
 #define HAD_TURNS	2
 
-/* The window that the directories of a group share. */
+/* The window (range of inodes) that the directories of a group share. */
 struct shared {
 	ext2_ino_t end; /* inode after the shared window; 0: no window */
 	/*
@@ -677,7 +677,10 @@ static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 	return n;
 }
 
-/* Returns the number of a directory's blocks, without the root of the index. */
+/*
+ * Returns the number of blocks of the directory @inode.  If the directory has
+ * an index, does not count the root of the index.
+ */
 static uint64_t entry_blocks(const struct e4l_place *p,
 			     struct ext2_inode *inode)
 {

@@ -124,7 +124,7 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
 			    &hash, NULL))
 		hash = 0;
-	/* 1 is set, because hash 0 is reserved for the directory's own inode */
+	/* set bit 0, because hash 0 means the directory's own inode */
 	return add_member(r, entry->ino, hash | 1, lblk);
 }
 
@@ -434,9 +434,9 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 
 /*
  * Reserves free inodes for @left inodes of the current directory, if possible
- * in windows (ranges of free inodes).  If there is no window, keeps blocks of
- * the directory from index @first on.  If too few inodes are free, sets
- * *@enough to false.
+ * in windows (ranges of free inodes).  If there is no window, uses free inodes
+ * of the directory's blocks from r->tb[first] on.  If too few inodes are free,
+ * sets *@enough to false.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
@@ -753,8 +753,9 @@ static enum e4l_skip why_nothing(const struct regroup *r)
 }
 
 /*
- * Plans the moves of the current directory's inodes.  If moves were added to
- * the plan, sets *@why to E4L_SKIP_NONE; otherwise, sets *@why to the reason.
+ * Plans the moves of the current directory's inodes.  If @no_links is true,
+ * inodes with several names are not moved.  If moves were added to the plan,
+ * sets *@why to E4L_SKIP_NONE; otherwise, sets *@why to the reason.
  */
 static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {

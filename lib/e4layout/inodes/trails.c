@@ -69,9 +69,9 @@ struct trails {
 };
 
 /*
- * Finds a move (or a pool edge) to @block that no trail contains yet.  Sets
- * *@ret to the move and to the block from which the inode comes.  If all moves
- * to @block are in trails, returns false.
+ * Finds an edge to node @block that no trail contains yet: a move, or an edge
+ * to or from the pool, which is node t->blocks.  Sets *@ret to the edge and to
+ * the node from which the edge comes.  If there is no such edge, returns false.
  */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {

@@ -165,7 +165,7 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	/* blocks at the end of a slice of @v that are not merged yet */
+	/* the part of slice v[-1] that is not merged yet; len is 0: none */
 	struct e4l_slice rest;
 };
 

@@ -102,9 +102,10 @@ struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
 }
 
 /*
- * Finds the mount of @dev with the highest rank in the mount table @file.  Of
- * several mounts with this rank, finds the last one.  *@found must be NULL
- * before the call.
+ * Sets *@found to the mount point of @dev with the highest rank(), according to
+ * the mount table @file.  If several mounts have this rank, the last mount is
+ * used.  *@found must be NULL before the call, and stays NULL if there is no
+ * mount of @dev.
  */
 static errcode_t find_in(const char *file, dev_t dev, char **found)
 {

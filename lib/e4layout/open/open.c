@@ -237,8 +237,8 @@ static bool has_found_tag(blkid_dev dev, const char *type, const char *value)
 }
 
 /*
- * Probes all accessible devices, and adds those whose tag @type has @value to
- * @t.
+ * Probes all accessible devices.  Adds each device that has the tag @type with
+ * the value @value to @t.
  */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {

@@ -206,7 +206,10 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		/* only consolidate free space, which joining runs has split */
+		/*
+		 * joining has split the largest free extent, so consolidate
+		 * free space, and join no more runs
+		 */
 		err = run_generation(w, only);
 	}
 	free(only);

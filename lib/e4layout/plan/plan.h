@@ -67,8 +67,8 @@ struct e4l_plan_options {
 	uint64_t mem_bytes;
 	/*
 	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents has
-	 * fragments of the file, but not their unwritten state.  If may_move is
-	 * NULL, every file may be moved away.
+	 * the first fragment of the file as one extent; its member unwritten is
+	 * not set.  If may_move is NULL, every file may be moved away.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
 			 size_t n, void *priv);
@@ -213,7 +213,8 @@ const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p, size_t
 struct e4l_plan_move {
 	uint32_t batch, file;
 	uint32_t kind;		/* E4L_MOVE_* */
-	uint32_t lstart; /* for E4L_MOVE_TREE, the old cluster on the disk */
+	/* first logical cluster; for E4L_MOVE_TREE, the old physical cluster */
+	uint32_t lstart;
 	uint32_t len, to;
 	uint32_t sum;	/* e4l_place_sum() of the old clusters */
 };

@@ -133,7 +133,9 @@ static errcode_t place_homes(struct e4l_work *w)
 
 /*
  * Gives each loose item a slot in the shortest free extent that is long enough.
- * Long items come first.  *@lack describes the items without a slot.
+ * Items of at least E4L_FIT_EXACT clusters, and items aligned to a RAID stripe,
+ * come before all other items.  Among these and among the others, the longest
+ * item comes first.  *@lack describes the items without a slot.
  */
 static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 {

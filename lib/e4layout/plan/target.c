@@ -240,9 +240,10 @@ static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 }
 
 /*
- * Returns the minimum length of a region if @len clusters are the maximum.  A
- * shorter region can need less copying.  The minimum is higher for the first
- * region, which becomes the largest free extent.
+ * Returns the minimum length, in clusters, of a region that may be @len
+ * clusters long.  A region shorter than @len can need less copying.  If @first
+ * is true, the minimum is higher, because the first region becomes the largest
+ * free extent.
  */
 static uint32_t least_length(const struct e4l_work *w, uint32_t len, bool first)
 {

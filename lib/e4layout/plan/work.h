@@ -40,9 +40,14 @@ struct e4l_work_item {
 struct e4l_attempt {
 	/* an item with more than 1/@part of free space is long */
 	uint32_t part;
-	uint32_t share;	/* thousandths of the fragmented clusters to join */
+	/*
+	 * the attempt joins logical runs with at most @share thousandths of the
+	 * clusters of all fragmented logical runs
+	 */
+	uint32_t share;
 	bool regions;		/* consolidate free space */
-	bool cut;	/* join parts of runs that are too long as a whole */
+	/* join a part of each logical run that cannot be joined as a whole */
+	bool cut;
 };
 #define E4L_WHOLE_SHARE	1000u
 
@@ -197,8 +202,8 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first);
 /*
  * Reserves slots around the longest fragments of fragmented items, if this
  * saves copying.  The longest fragment of an item with a reserved slot stays in
- * place.  If @is_long is true, reserves slots only for long items; if false,
- * only for items that are not long.
+ * place.  If @is_long is true, reserves slots only for items that are longer
+ * than w->large_item; if false, only for items that are not longer.
  */
 void e4l_target_homes(struct e4l_work *w, bool is_long);
 

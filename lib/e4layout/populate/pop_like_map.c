@@ -581,7 +581,10 @@ struct settling {
 	const struct like_map *map;
 	VEC(struct like_run) out;
 	uint64_t left;		/* number of blocks to assign */
-	/* allocated blocks that are not assigned yet */
+	/*
+	 * first block and number of the allocated blocks that are not assigned
+	 * to the file yet
+	 */
 	blk64_t free;
 	uint64_t n_free;
 	/*

@@ -317,8 +317,9 @@ static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 }
 
 /*
- * Takes the next part.  If no chunk is free, waits for a free chunk.  If no
- * parts are left, or if writing has failed, returns false.
+ * Sets *@part to the next range of blocks to fill.  If no chunk is free, waits
+ * for a free chunk.  If all blocks are taken, or if writing has failed, returns
+ * false.
  */
 static bool next_part(struct writing *w, struct part *part)
 {

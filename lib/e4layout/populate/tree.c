@@ -51,7 +51,8 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
  */
 #define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
-#define MARK_NSEC SECOND_NSEC		/* no valid time has this value */
+/* nanoseconds that mark a replaced time; no valid time has this value */
+#define MARK_NSEC SECOND_NSEC
 
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec)
 {

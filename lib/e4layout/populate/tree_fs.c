@@ -30,7 +30,8 @@ struct load {
 	uint32_t dir;			/* node of the current directory */
 	errcode_t err;
 	VEC(struct todo) todo;
-	uint32_t *known;		/* [inode number]: node, or 0 */
+	/* [inode number]: node; 0: no node was made for the inode yet */
+	uint32_t *known;
 	const struct e4l_load_damage *damage;
 	/*
 	 * All blocks of the inodes in damage->sharing.  A file that uses a

@@ -35,7 +35,7 @@ struct e4l_dirs {
 	uint64_t claimed;
 	/* indexes of runs in the current round: the next run, and the end */
 	size_t run, end_run;
-	/* blocks of the next run that are already in jobs */
+	/* number of blocks of runs[run] that are already in jobs */
 	uint32_t in_run;
 };
 

@@ -699,8 +699,9 @@ static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 }
 
 /*
- * Reports the tokens up to the next unread tree block, or up to the end of the
- * walk.  Sets *@end to whether the walk has ended.
+ * Passes the job's next tokens (struct e4l_token) to the callbacks.  Stops
+ * before an unread tree block, or at the end of the walk @w.  Sets *@end to
+ * whether @w has ended.
  */
 static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 {

@@ -463,8 +463,9 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 }
 
 /*
- * Returns the number of directories from @first on that form a round.  Sets
- * t->huge to whether the only directory of the round is huge.
+ * Returns the number of directories, from t->dirs[first] on, that one round
+ * reads.  Sets t->huge to true if the first directory is too large for pairs,
+ * or is only partly in the batch.  Such a directory has a round of its own.
  */
 static size_t round_length(struct e4l_tally *t, size_t first)
 {

@@ -262,9 +262,10 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 /* ---------------------------------------------- remaining work after a stop */
 
 /*
- * Returns the number of extents of a file that could still be saved.  If no
- * extent could be saved, returns the number of fragments that could be saved.
- * If the plan makes the file worse to help other files, returns 0.
+ * @f has the savings of the steps that were not carried out.  Returns the
+ * number of saved extents or, if these steps save no extent, the number of
+ * saved fragments.  If these steps make the file worse to help other files,
+ * returns 0.
  */
 static uint64_t could_save(const struct e4l_file_change *f)
 {

@@ -57,7 +57,10 @@ struct e4l_candidates {
 	bool too_large;	/* the inode's extents exceed the memory limit */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	/* the content of the inode was read; @why is set for a swap file */
+	/*
+	 * the inode was read to detect a swap file; for a swap file, @why is
+	 * set
+	 */
 	bool asked;
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
@@ -78,8 +81,8 @@ errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 
 /*
  * Decides about an inode after its last piece: reports the inode as skipped,
- * calls @c->offer, or lets a possible swap file wait.  @score is the score of
- * all pieces.
+ * calls @c->offer, or adds a possible swap file to @c->waiting.  @score is the
+ * score of all pieces.
  */
 errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_piece *last,

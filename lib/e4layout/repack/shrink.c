@@ -538,7 +538,11 @@ static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 	return err;
 }
 
-/* Makes s->base an overlay in which the repack has been carried out. */
+/*
+ * If the run shortens the journal or repacks, carries out this work in a new
+ * overlay, and sets s->base and *@overlay to the overlay.  Otherwise, sets
+ * s->base to s->e, and *@overlay to NULL.
+ */
 static errcode_t simulate_parts(struct shrink *s, struct e4l **overlay)
 {
 	errcode_t err;

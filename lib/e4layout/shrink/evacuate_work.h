@@ -79,7 +79,7 @@ bool e4l_evac_part(const struct e4l_evac *ev, uint64_t start, uint64_t len,
  */
 errcode_t e4l_evac_take(struct e4l_evac *ev, uint64_t want,
 			struct e4l_run *got);
-/* Makes clusters that e4l_evac_take() has taken free again. */
+/* Returns clusters from e4l_evac_take() to the free space of @ev. */
 errcode_t e4l_evac_untake(struct e4l_evac *ev, const struct e4l_run *got);
 
 /*

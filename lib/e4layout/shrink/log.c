@@ -345,8 +345,8 @@ static uint8_t *put_header(uint8_t *node, size_t entries, size_t max,
 }
 
 /*
- * Writes extents for the runs @r, from logical block @lblk on.  Extents behind
- * the log are unwritten.
+ * Writes extents for the runs @r, from logical block @lblk on.  Extents after
+ * the last block of the log are unwritten.
  */
 static void put_extents(const struct log *l, uint8_t *entry,
 			const struct runs *r, blk64_t lblk)

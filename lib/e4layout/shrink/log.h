@@ -18,9 +18,10 @@ errcode_t e4l_shrink_move_log(struct e4l *e, io_channel external,
 /*
  * Makes an internal journal smaller, in several journal sessions.  Keeps the
  * first @blocks blocks, rounded up to whole clusters, and frees the other
- * blocks.  If the journal has at most @blocks blocks, frees only the blocks that
- * an interrupted run has left behind the log.  Errors: E4L_ET_JOURNAL_SHORT,
- * E4L_ET_SHRINK_PINNED (the journal has an indirect map or too many extents).
+ * blocks.  After an interrupted run, the journal inode can have blocks after
+ * the end of the log.  If the journal has at most @blocks blocks, frees only
+ * these blocks.  Errors: E4L_ET_JOURNAL_SHORT, E4L_ET_SHRINK_PINNED (the
+ * journal has an indirect map or too many extents).
  */
 errcode_t e4l_shrink_cut_log(struct e4l *e, io_channel external,
 			     uint32_t blocks);

@@ -15,8 +15,9 @@ struct e4l_size {
 	uint32_t first_meta_bg;
 	uint32_t backup_bgs[2];	/* only with sparse_super2 */
 	/*
-	 * numbers of blocks, in whole clusters: of kept groups' metadata, and
-	 * of inodes
+	 * @own_blocks: number of metadata blocks of the kept groups;
+	 * @file_blocks: number of blocks that inodes use.  Both include all
+	 * blocks of partly used clusters.
 	 */
 	blk64_t own_blocks, file_blocks;
 	/*
@@ -64,8 +65,8 @@ void e4l_size_set_super(const struct e4l_size *size,
 			struct ext2_super_block *sb);
 
 /*
- * Sets *@shape to a handle of @fs with @size.  The handle shares the group
- * descriptors of @fs.
+ * Sets *@shape to a copy of the handle @fs that has the size @size.  The copy
+ * shares the group descriptors of @fs.
  */
 void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 		    struct e4l_shape *shape);
