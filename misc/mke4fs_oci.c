@@ -444,8 +444,8 @@ static bool load_layout(struct oci *o)
 /* -------------------------------------------------------------------- docker */
 
 /*
- * Returns whether @name is @ref.  In @ref, the name of Docker's own registry
- * may be omitted.
+ * Returns whether the image name @name in an archive equals the name @ref that
+ * the user gave.  In @ref, the name of Docker's own registry may be omitted.
  */
 static bool is_name(const char *name, const char *ref)
 {

@@ -19,7 +19,7 @@
 
 #define BLOCK	4096
 #define BLOCKS	160
-/* distance between writes that is too large for zero-out */
+/* distance between writes, in blocks, that is too large for zero-out */
 #define APART	32
 #define FIRST	8
 #define HALF	2

@@ -8,7 +8,7 @@
 #include "units.h"
 
 #define BAR_WIDTH 24		/* maximum columns of the bar */
-#define MIN_BAR_WIDTH 5		/* a shorter bar is not drawn */
+#define MIN_BAR_WIDTH 5		/* a bar of fewer columns is not drawn */
 #define PART_LEN 64
 #define RATE_SECONDS 0.5	/* no rate is shown before this time */
 /* minimum interval between updates on a terminal */

@@ -139,8 +139,8 @@ static unsigned int count_taken(const struct page *p, unsigned int first,
 }
 
 /*
- * Claims [@first, @last], and merges the range with overlapping and adjacent
- * runs.
+ * Claims the clusters from @first to @last, counted from the start of the page,
+ * and merges the range with overlapping and adjacent runs.
  */
 static errcode_t add_run(struct page *p, unsigned int first, unsigned int last)
 {
@@ -231,8 +231,8 @@ errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 }
 
 /*
- * Copies the bits [@first, @last] of a page to @bits, starting at bit @to of
- * @bits.
+ * For each claimed cluster from @first to @last of the page, sets a bit in
+ * @bits, which must be zeroed.  Bit @to stands for cluster @first.
  */
 static void page_bits(const struct page *p, unsigned int first,
 		      unsigned int last, uint32_t to, uint8_t *bits)

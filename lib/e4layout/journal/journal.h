@@ -233,8 +233,9 @@ void e4l_txn_abort(struct e4l_txn *t);
 errcode_t e4l_txn_end(struct e4l_txn *t, errcode_t err);
 
 /*
- * Returns what e4l_journal_capacity() would return, without opening the
- * journal.  The filesystem may be open for reading only.
+ * Returns the value that e4l_journal_capacity() would return, without opening
+ * the journal.  The filesystem may be open for reading only.  If the journal is
+ * missing or cannot be read, returns the number of blocks in 64 MiB.
  */
 uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 

@@ -33,9 +33,9 @@ static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 }
 
 /*
- * Returns whether filefrag counts the adjacent extents @last and @x as one
- * extent.  If the file has a hole between the extents, filefrag accepts no gap
- * on the disk, or a gap as long as the hole.
+ * Returns whether filefrag counts the extent @last and the next extent @x as
+ * one extent.  The extents must be adjacent on the disk or, if the file has a
+ * hole between the extents, have a gap on the disk that is as long as the hole.
  */
 static bool filefrag_expects(const struct e4l_extent *last,
 			     const struct e4l_extent *x)
