@@ -32,7 +32,8 @@ struct step {
 static const struct script {
 	const char *name;
 	struct step steps[MAX_STEPS];
-	const char *expected;	/* sorted paths; d: directory, l: link */
+	/* sorted list of all paths, each after the number of its layer */
+	const char *expected;
 } scripts[] = {
 	{ "a later file replaces an earlier one", {
 		BEGIN, AT(REG, "a"), AT(REG, "b"),

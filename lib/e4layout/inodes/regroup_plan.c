@@ -240,7 +240,8 @@ static uint32_t room_in(const struct tblock *b)
 /*
  * Returns whether the current directory should keep its inodes in block @b.  No
  * other directory may have inodes in the block.  Unless r->thrifty is set,
- * inodes of the directory must fill at least half of the block.
+ * inodes of the directory must fill at least half of the block, or the block
+ * must hold at least half of the directory's inodes.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
