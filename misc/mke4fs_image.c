@@ -73,9 +73,8 @@ bool flush_image(const struct config *c, struct image *im)
 
 /*
  * Sets the hash seed of each prototype (a filesystem made by mke2fs in memory)
- * to the hash seed of the first prototype.
- * mke2fs chooses a new seed in each run, and the seed determines how full the
- * leaves of directories are.
+ * to the hash seed of the first prototype.  mke2fs chooses a new seed in each
+ * run, and the seed determines how full the leaves of directories are.
  */
 static void keep_seed(struct image *im)
 {

@@ -85,7 +85,7 @@ enum plant {
 /* The arguments that the harness passes to an operation. */
 struct op_env {
 	struct e4l *e;
-	io_channel external;		/* the journal device, or NULL */
+	io_channel external;	/* journal device; NULL: no external journal */
 	/*
 	 * mark() records in the log of writes that a transaction is complete.
 	 * An operation calls mark() after each transaction, before the next

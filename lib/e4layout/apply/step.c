@@ -55,10 +55,10 @@ struct walk {
 
 /*
  * Returns the move of the piece (a range of blocks within an extent) that
- * begins @at blocks after the start of @ex.
- * If the piece stays, the members from and to of the result are equal.  @v is
- * the first fragment of the new layout that ends after the start of the piece.
- * If there is no such fragment, @v is NULL.
+ * begins @at blocks after the start of @ex.  If the piece stays, the members
+ * from and to of the result are equal.  @v is the first fragment of the new
+ * layout that ends after the start of the piece.  If there is no such fragment,
+ * @v is NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
