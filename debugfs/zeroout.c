@@ -184,8 +184,8 @@ static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 
 /*
  * Handles a write of @len blocks at the start or end of the entry at @p.  If
- * the blocks are adjacent to a written entry, moves the blocks to the written
- * entry and returns true.
+ * the blocks are adjacent to a written entry in the same leaf, and this entry
+ * can become longer, moves the blocks to this entry and returns true.
  */
 static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 		    uint32_t len)

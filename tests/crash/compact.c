@@ -179,8 +179,8 @@ static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 }
 
 /*
- * Allocates all free blocks.  The last clusters belong to separate files, so
- * that no file needs a tree block.
+ * Allocates all free blocks.  Each of the last clusters belongs to a separate
+ * file, because a file of one cluster needs no tree block.
  */
 static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
 {

@@ -310,7 +310,7 @@ static void *copy_groups(const struct image *img, size_t *bytes)
 	return memcpy(copy, img->fs->group_desc, *bytes);
 }
 
-/* An aborted allocation leaves a group whose bitmap was never written. */
+/* An aborted allocation does not change a group with BLOCK_UNINIT. */
 START_TEST(aborts_in_unwritten_group)
 {
 	struct image img;

@@ -36,7 +36,8 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 /*
  * Computes the checksum of an index block.  The first index entry contains the
  * maximum and the actual number of entries instead of a hash.  Returns the
- * offset of the checksum, or 0 if the maximum leaves no space for a checksum.
+ * offset of the checksum.  If the maximum leaves no space for a checksum, or if
+ * the actual number exceeds the maximum, returns 0.
  */
 static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 		      size_t entries, uint32_t *crc)

@@ -386,7 +386,10 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 	return err;
 }
 
-/* Sorts directories by the number of unassigned inodes, in descending order. */
+/*
+ * Sorts directories by the number of unassigned inodes, in descending order.
+ * Directories that need a whole block or more count as equal.
+ */
 static void sort_dirs(struct share *s)
 {
 	uint32_t whole = s->q->per_block, *end = s->best, i;

@@ -466,8 +466,9 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 
 /*
  * Returns the group for a directory below the top level: the first group of the
- * flex group that contains group @last.  If the flex group is too full, uses
- * the next flex group with enough free inodes and blocks.
+ * flex group that contains group @last.  If the flex group has too few free
+ * inodes or blocks, or too many directories, tries the following flex groups.
+ * If no flex group is suitable, returns the result of fair_group().
  */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)

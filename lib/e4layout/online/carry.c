@@ -497,8 +497,8 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 }
 
 /*
- * Reports the reason why the run has ended, for each file that the run has not
- * reached.
+ * If the run has ended early, reports the reason for each planned file that the
+ * run has not finished.
  */
 static void skip_rest(struct e4l_online *o)
 {

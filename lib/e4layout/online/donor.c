@@ -318,8 +318,8 @@ static int commit(const struct e4l_donor *d)
 }
 
 /*
- * Reserves @blocks blocks.  If the filesystem runs out of space, stops early
- * without an error.
+ * Reserves @blocks blocks.  If only the blocks are free that the run must leave
+ * free for other programs, stops early without an error.
  */
 static int fill(struct e4l_donor *d, uint64_t blocks)
 {

@@ -44,8 +44,8 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 }
 
 /*
- * Allocates the maps and arrays that e4l_work_items() initializes for each
- * generation of an attempt.
+ * Allocates the maps and arrays that e4l_work_items() initializes whenever an
+ * attempt chooses items.
  */
 static errcode_t make_scratch(struct e4l_work *w)
 {

@@ -231,7 +231,7 @@ errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id)
 	return err;
 }
 
-/* Returns the number of clusters that the @n runs @s touch. */
+/* Returns the number of logical clusters that the @n runs @s touch. */
 static uint64_t count_clusters(const struct e4l_populate *p,
 			       const struct seg *s, uint32_t n)
 {
