@@ -107,8 +107,8 @@ struct skipped {
 };
 
 /*
- * maximum number of rows or changes: the attributes of two filesystems have
- * fewer tunables together
+ * maximum number of rows or changes: more than twice the number of tunables
+ * that fit in the attribute
  */
 #define REPORT_MAX 520
 

@@ -25,9 +25,8 @@ static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
 }
 
 /*
- * Returns whether @what has a wrong combination of options: E4L_REPACK_SHRINK
- * with options that a shrink does not support, or shrink_* members without
- * E4L_REPACK_SHRINK.
+ * Returns whether @what has E4L_REPACK_SHRINK with options that a shrink does
+ * not support, or with two new sizes; or a new size without E4L_REPACK_SHRINK.
  */
 static bool is_bad_shrink(const struct e4l_repack_what *what)
 {
