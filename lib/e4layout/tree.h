@@ -171,7 +171,10 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
 #define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
-/* The files to skip in a damaged filesystem.  Bitmaps are borrowed. */
+/*
+ * The files to skip in a damaged filesystem.  Bitmaps are borrowed.  The bitmaps
+ * and left_out() must not be NULL.
+ */
 struct e4l_load_damage {
 	ext2fs_inode_bitmap inodes;	/* damaged files to skip */
 	/* files with blocks that other files also use */
@@ -191,7 +194,9 @@ struct e4l_load_damage {
  * written.  Loading needs 4 bytes of memory for each inode of the filesystem,
  * besides the memory for the tree.  If @damage is not NULL, damaged files,
  * everything below damaged directories, and damaged parts of directories are
- * skipped.  Errors: as for e4l_tree_add() and functions of libext2fs;
+ * skipped.  e4l_tree_load_fs() does not check the filesystem.  If e4l_check()
+ * would find errors and @damage is NULL, the new filesystem can have errors,
+ * too.  Errors: as for e4l_tree_add() and functions of libext2fs;
  * E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (even if @damage is not NULL),
  * E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
  * E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where() returns the file.  After
