@@ -100,8 +100,9 @@ e4repack_cost(const struct e4repack *r)
 }
 
 /*
- * If --map was given, makes the block map; otherwise, sets *@ret to NULL.  If
- * @progress is true, shows progress, and a signal ends the scan.
+ * If --map was given without --quiet, makes the block map *@ret; otherwise,
+ * does not change *@ret.  If @progress is true, shows progress, and a signal
+ * ends the scan.
  */
 errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);

@@ -149,8 +149,9 @@ bool add_verity(const struct config *c, struct e4l_tree *t,
 bool whiteout_is(const struct load *l);
 
 /*
- * Applies a whiteout.  Ignores an entry for internal use of AUFS.  Returns
- * false after printing an error.
+ * Applies a whiteout.  Ignores an entry for internal use of AUFS.  If a
+ * whiteout of one file hides nothing, prints a message and returns true.
+ * Returns false after printing an error.
  */
 bool whiteout_take(const struct load *l);
 

@@ -241,7 +241,7 @@ errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
 
 /*
- * Stores @tunables (borrowed) in the image as an attribute of the root
+ * Stores a copy of @tunables in the image, as an attribute of the root
  * directory.  If @tunables is empty, the attribute is removed.  Errors: ENOMEM,
  * E4L_ET_XATTR_LIMIT.  After an error, the tree is unchanged.
  */

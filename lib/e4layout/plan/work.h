@@ -250,7 +250,8 @@ errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
 			bool waits);
 /*
  * Adds moves of item @i to cluster @to.  Fragments of the item that are already
- * at their final positions are not moved.
+ * at their final positions are not moved.  If the item exceeds the copy budget,
+ * sets w->spent and adds no move.
  */
 errcode_t e4l_move_rest(struct e4l_work *w, uint32_t i, uint32_t to);
 errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to);

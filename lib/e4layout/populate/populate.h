@@ -155,7 +155,10 @@ void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 		    const struct e4l_populate_options *o);
 /* Makes times reproducible, as e4l_populate_options.clamp_times requests. */
 void e4l_pop_clamp_times(struct e4l_populate *p);
-/* Checks that the filesystem can store all files of the tree. */
+/*
+ * Checks that the filesystem can store all files of the tree.  Sets the
+ * features large_file and ext_attr if the files need them.
+ */
 errcode_t e4l_pop_check_tree(struct e4l_populate *p);
 /* Counts the files with times that do not fit into the inode. */
 void e4l_pop_count_times(struct e4l_populate *p);

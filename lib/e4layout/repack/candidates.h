@@ -98,7 +98,7 @@ errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 /*
  * Whether a file with E4L_MAY_ASK may be relocated.  The scan has not read the
  * file.  Unless the user allows swap files to be moved, reads the file, and
- * returns false for a swap file.
+ * returns false if the file is a swap file or cannot be read.
  */
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n);
