@@ -46,8 +46,8 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
  * Returns the full path of @ino from the root's "/", terminated with NUL.  The
  * text belongs to @names and is valid until the next call.  In the names of
  * encrypted directories, '/' and NUL become '?'.
- * Returns NULL if @ino was not in @wanted, has no name, is not connected to the
- * root, or is more than 2048 directories deep.
+ * Returns NULL if @ino was not passed to e4l_names_load(), has no name, is not
+ * connected to the root, or is more than 2048 directories deep.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 

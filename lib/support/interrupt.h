@@ -57,8 +57,8 @@ static inline bool interrupt_heard(struct interrupt *in)
 }
 
 /*
- * Restores the signal handling from before interrupt_start().  @e can be freed
- * afterwards.
+ * Restores the signal handling from before interrupt_start().  The context that
+ * a signal would have interrupted can be freed afterwards.
  */
 void interrupt_stop(struct interrupt *in);
 

@@ -89,8 +89,8 @@ bool target_is_file(const char *name);
 
 /*
  * Opens the mounted filesystem that contains the file or directory @name, like
- * target_open_read() with @quiet.  @t->subtree is the path of @name in the
- * filesystem.
+ * target_open_read() with the argument quiet true.  Sets @t->subtree to the
+ * path of @name in the filesystem.  Returns false after printing an error.
  */
 bool target_open_around(struct target *t, const char *name);
 

@@ -17,9 +17,9 @@ struct e4l_pair {
 struct e4l_sorted;
 
 /*
- * Creates an empty set.  If memory runs out, returns NULL.  Only if @knows_most
- * is true, the caller may call e4l_sorted_most(), and e4l_sorted_first_of()
- * with a @least above 0.
+ * Creates an empty set.  If memory runs out, returns NULL.  If @knows_most is
+ * false, the caller must not call e4l_sorted_most(), and must pass 0 as the
+ * minimum value (least) to e4l_sorted_first_of().
  */
 struct e4l_sorted *e4l_sorted_new(bool knows_most);
 /* Frees @s; NULL is allowed. */

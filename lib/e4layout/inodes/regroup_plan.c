@@ -172,8 +172,9 @@ static errcode_t learn_members(struct regroup *r)
 }
 
 /*
- * For each listed inode, sets @why to the reason why the inode must not move,
- * or to E4L_SKIP_NONE.
+ * For each inode in r->m, sets the member why to the reason why the inode must
+ * not move, or to E4L_SKIP_NONE.  If @no_links is true, inodes with several
+ * names must not move.
  */
 static void judge_members(struct regroup *r, bool no_links)
 {

@@ -98,7 +98,7 @@ void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
  *  - e4l_counts_add_clusters() checks whether @delta can be added to the number
  *    of free clusters of @group.
  *  - e4l_counts_move_inode() checks whether the counts of two groups can change
- *    when inode @from moves to @to.
+ *    when inode @from moves to @to.  @is_dir is true for a directory.
  */
 errcode_t e4l_counts_check(struct e4l *e);
 errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);

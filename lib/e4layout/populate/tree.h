@@ -284,20 +284,20 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 /*
  * Sets *@ret to the node through which the inode of @id must be changed.  If
  * the inode has one name, *@ret is the node @id.  If the inode has several
- * names, *@ret is a node in @changed that represents all names.  Errors:
+ * names, *@ret is a node in t->changed that represents all names.  Errors:
  * E4L_ET_BAD_ARGUMENT if there is no node @id; ENOMEM.
  */
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 
 /*
- * Copies the changed members of inodes with several names from @changed to all
- * nodes with these names.
+ * Copies the changed members of inodes with several names from t->changed to
+ * all nodes with these names.
  */
 void e4l_tree_share_changes(struct e4l_tree *t);
 
 /*
- * Copies the changed members of the inode of node @id from @changed to @id
- * only, not to other names of the inode.
+ * Copies the changed members of the inode of node @id from t->changed to @id
+ * only, not to the nodes of other names of the inode.
  */
 void e4l_tree_share_change(struct e4l_tree *t, uint32_t id);
 

@@ -26,9 +26,9 @@ struct e4l_swap_file {
 bool e4l_swap_fits(uint64_t size_bytes);
 
 /*
- * Checks which of the @n @files are swap files, and sets @why of each.  Reads
- * the blocks of all files in disk order.  @scratch must have E4L_GATHER_BYTES.
- * Errors: ENOMEM.
+ * Checks which of the @n @files are swap files, and sets the member why of each
+ * file.  Reads the blocks of all files in disk order.  @scratch must have
+ * E4L_GATHER_BYTES.  Errors: ENOMEM.
  */
 errcode_t e4l_swap_ask(struct e4l *e, struct e4l_swap_file *files, size_t n,
 		       void *scratch);

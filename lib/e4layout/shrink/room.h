@@ -11,7 +11,7 @@
  * of @size, and no free extent below the end is long enough.  Evacuates the
  * range below the end that needs the fewest moves.  Evacuated files can move
  * above the end.  If no range can be evacuated, does nothing.  Of @what, only
- * may_move() and @priv are used.  Errors: as e4l_evacuate().
+ * the members may_move and priv are used.  Errors: as e4l_evacuate().
  */
 errcode_t e4l_shrink_room(struct e4l *e, struct e4l_repack_run *run,
 			  const struct e4l_size *size,

@@ -32,8 +32,8 @@ const struct e4l_tunable_info *e4l_tunable_find(const char *name);
 
 /*
  * Parses @len bytes of the attribute's text.  Keeps entries with an unknown
- * name (their @info is NULL) or an invalid value (their @valid is false).  The
- * caller frees *@ret.
+ * name, with the member info NULL, and entries with an invalid value, with the
+ * member valid false.  The caller frees *@ret.
  *
  * Errors: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE,
  * ENOMEM.  After an error, *@ret is NULL.
