@@ -69,7 +69,8 @@ static struct {
 	size_t n_writes, bytes;
 	/* protects @writes, because any thread can read */
 	pthread_mutex_t lock;
-	unsigned long long mmp_at;	/* byte offset of the MMP block, or 0 */
+	/* byte offset of the MMP block; 0: there is no MMP block */
+	unsigned long long mmp_at;
 	/* the device was changed, apart from the MMP block */
 	bool changed;
 	errcode_t failed, undo_failed;

@@ -166,7 +166,8 @@ void extra_inodes(struct lab *l)
 /* ---- MMP and the external journal ---- */
 
 /*
- * Removes the host's name and the time from the MMP block, which mke2fs stores.
+ * Clears the host's name and the time in the MMP block, because they differ
+ * between two runs of mke2fs.
  */
 static void reset_mmp(struct lab *l)
 {

@@ -187,8 +187,8 @@ __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf);
 void node_settle(struct lab *l, struct node *n);
 
 /*
- * Adds an inode without a name at or after @goal.  If @goal is 0, adds the next
- * free inode.
+ * Adds an inode without a name.  The inode has the first free number from @goal
+ * on or, if @goal is 0, the next free number.
  */
 struct node *node_new(struct lab *l, __u16 mode, ext2_ino_t goal);
 void node_encrypt(struct lab *l, struct node *n);

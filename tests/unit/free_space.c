@@ -68,7 +68,10 @@ static ext2_filsys open_image(int flags)
 	return fs;
 }
 
-/* Takes runs of random length until @percent of the free blocks are gone. */
+/*
+ * Allocates runs of random length until @percent % of the blocks that were free
+ * are in use.
+ */
 static void fill(unsigned int percent)
 {
 	ext2_filsys fs = open_image(EXT2_FLAG_RW);

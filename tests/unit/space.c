@@ -140,7 +140,7 @@ START_TEST(prefers_the_closest)
 	ck_assert(e4l_space_fit(s, 9, &near, &start));
 	ck_assert_uint_eq(start, 5050);
 	ck_assert(!e4l_space_fit(s, 11, &near, &start));
-	/* without a wanted place, the shortest run that fits is returned */
+	/* NULL: no range is preferred; the shortest run that fits is found */
 	ck_assert(e4l_space_fit(s, 5, NULL, &start));
 	ck_assert_uint_eq(start, 5050);
 	e4l_space_free(s);

@@ -33,7 +33,7 @@
  * Puts a plug over @under.  On success, the plug owns @under and closes it.
  * @limit_bytes, 1 MiB to 1 TiB, is the limit of held writes.  Memory is
  * allocated as writes are held: 1.02 to 1.03 times the size of the held writes,
- * plus 4 MiB.  Errors, with @under unchanged:  E4L_ET_BAD_ARGUMENT,
+ * plus 4 MiB.  Errors, with @under unchanged: E4L_ET_BAD_ARGUMENT,
  * EXT2_ET_NO_MEMORY.
  */
 errcode_t e4l_plug_io_wrap(io_channel under, uint64_t limit_bytes,

@@ -77,7 +77,10 @@ const char *e4l_finding_text(const struct finding *what, char *buf,
 
 #define FINDING_TEXT_LEN 160
 
-/* Converts @what to *@ret, and writes the sentence of @what to @text. */
+/*
+ * Fills the public struct *@ret from the finding @what.  Writes the sentence
+ * that describes the finding to @text.
+ */
 void e4l_finding_public(const struct finding *what,
 			char text[FINDING_TEXT_LEN], struct e4l_finding *ret);
 

@@ -436,9 +436,9 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 
 /*
  * Reserves free inodes for @left inodes of the current directory, if possible
- * in windows (ranges of free inodes).  If there is no window, uses free inodes
- * of the directory's blocks from r->tb[first] on.  If too few inodes are free,
- * sets *@enough to false.
+ * in windows (ranges of free inodes).  If there is no window, or if one block
+ * suffices for the last inodes, keep_block() keeps a block of the directory,
+ * from r->tb[first] on.  If too few inodes are free, sets *@enough to false.
  */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)

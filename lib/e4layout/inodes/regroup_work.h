@@ -86,8 +86,8 @@ struct regroup {
 	/*
 	 * A window is a range of free inodes.  narrow[0][group]: the group has
 	 * no window of this length or longer.  narrow[1][group]: the group has
-	 * no window of this length or longer that Linux reads with the fewest
-	 * requests.
+	 * no such window whose inode-table blocks Linux can read with the
+	 * fewest requests.
 	 */
 	uint32_t *narrow[2];
 	/*

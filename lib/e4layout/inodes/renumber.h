@@ -24,7 +24,7 @@ struct e4l_named_dir {
 struct e4l_name {
 	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
 	uint32_t dir;			/* index of the directory in @dirs */
-	/* logical block of the entry in the directory; 0 if inline */
+	/* logical block of the entry in the directory; inline entry: 0 */
 	uint32_t lblk;
 };
 

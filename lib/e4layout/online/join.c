@@ -19,7 +19,7 @@ struct join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct join_extents)
 
-/* most bytes to zero per call of the ioctl */
+/* maximum number of bytes that one call of the ioctl may zero */
 #define PIECE_BYTES	(4u << 20)
 
 bool e4l_way_joins(int root_fd)

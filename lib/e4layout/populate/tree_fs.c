@@ -388,7 +388,10 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 	return err;
 }
 
-/* Checks a directory entry before the inode of the entry is read. */
+/*
+ * Checks an entry of directory l->dir before inode @ino of the entry is read.
+ * Returns 0 if the entry can be loaded, or an error.
+ */
 static errcode_t check_entry(struct load *l, ext2_ino_t ino, const char *name,
 			     size_t len)
 {
