@@ -172,8 +172,8 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 #define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
 /*
- * The files to skip in a damaged filesystem.  Bitmaps are borrowed.  Neither the
- * bitmaps nor left_out() may be NULL.
+ * The files to skip in a damaged filesystem.  Bitmaps are borrowed.  Neither
+ * the bitmaps nor left_out() may be NULL.
  */
 struct e4l_load_damage {
 	ext2fs_inode_bitmap inodes;	/* damaged files to skip */
