@@ -217,7 +217,10 @@ request_fn do_write;
  */
 char *program_path(char *built_in);
 
-/* Runs @line with the system's debugfs. */
+/*
+ * Runs the request @line with the system's debugfs.  Returns false after
+ * printing an error.
+ */
 bool shell_pass(struct shell *s, const char *line);
 
 /* ----------------------------------------------------------------- prompt.c */

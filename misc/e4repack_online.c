@@ -16,8 +16,8 @@
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
 /*
- * Maximum duration of one wait for --rate.  After each wait, free space is
- * returned to other programs.
+ * Maximum duration of one wait for --rate.  After each wait, the run releases
+ * reserved free space that other programs need.
  */
 #define SHORT_NAP_SECONDS 0.02
 

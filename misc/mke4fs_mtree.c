@@ -154,7 +154,10 @@ static bool take_time(struct spec *s, const char *value)
 	return !*end && nsec < 1000000000;
 }
 
-/* Parses FORMAT,MAJOR,MINOR or a device number in the encoding of Linux. */
+/*
+ * Parses FORMAT,MAJOR,MINOR (FORMAT is native or linux), or a device number in
+ * the encoding of Linux.  If @value is invalid, returns false.
+ */
 static bool take_device(struct spec *s, const char *value)
 {
 	unsigned int major, minor;
@@ -250,7 +253,8 @@ static bool no_room(const struct mtree *m)
 }
 
 /*
- * Parses "NAME=VALUE" with a value in base64, as go-mtree and umoci write it.
+ * Parses "NAME=VALUE" with a value in base64, as go-mtree and umoci write the
+ * value.  Returns false after printing an error.
  */
 static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 {

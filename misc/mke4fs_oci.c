@@ -312,8 +312,8 @@ out:
 /* -------------------------------------------------------------------- indexes */
 
 /*
- * Returns whether @json has the requested tag or digest.  If neither a tag nor
- * a digest is requested, returns true.
+ * Returns whether @json, an entry of an index, has the requested tag or digest.
+ * If neither a tag nor a digest is requested, returns true.
  */
 static bool is_meant(const struct oci *o, const json_t *json)
 {

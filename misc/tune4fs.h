@@ -23,7 +23,8 @@ struct tune4fs {
 struct keeper {
 	const char *name;	/* name of the target, as given by the user */
 	const char *mount_point; /* NULL: not mounted */
-	const char *options;	/* mount options; NULL: not needed */
+	/* mount options of a mounted filesystem; NULL: not looked up */
+	const char *options;
 	/* descriptor of the root directory; -1: not mounted */
 	int dir;
 	/* descriptor of /sys/fs/ext4/DEVICE; -1: not open */
@@ -33,7 +34,10 @@ struct keeper {
 	bool opened;		/* @target is open */
 };
 
-/* Opens @name for reading. Returns false after printing an error. */
+/*
+ * Opens @name for reading.  If @partition is not 0, opens that partition of the
+ * disk @name.  Returns false after printing an error.
+ */
 bool keeper_open(struct keeper *p, const char *name, uint64_t partition);
 
 /*

@@ -133,7 +133,8 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 /* Flags for e4l_tree_load_dir(). */
 #define E4L_DIR_NO_XATTRS	0x1	/* do not read extended attributes */
 #define E4L_DIR_ONE_FS		0x2	/* do not enter mount points */
-#define E4L_DIR_OVERLAID	0x4	/* @exclude is on an overlayfs */
+/* the file e4l_dir_options.exclude is on an overlayfs */
+#define E4L_DIR_OVERLAID	0x4
 
 struct e4l_dir_options {
 	unsigned int threads;		/* number of threads, 1 to 64 */

@@ -299,7 +299,11 @@ static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
 	return err;
 }
 
-/* Makes @t refer to the partition instead of the disk. */
+/*
+ * Makes @t refer to partition @number instead of the disk.  The partition
+ * begins at sector @start, and has @sectors sectors.  Returns false after
+ * printing an error.
+ */
 static bool enter_partition(struct target *t, const struct stat *st,
 			    uint64_t number, uint64_t start, uint64_t sectors)
 {
@@ -390,8 +394,9 @@ static bool is_bad_offset(const struct target *t)
 }
 
 /*
- * Locates a device or an image.  If a file named @t->name exists, ?offset= in
- * the name is part of the file name.
+ * Locates a device or an image, or, if @partition is not 0, that partition of
+ * the device or image.  If a file named @t->name exists, ?offset= in the name
+ * is part of the file name.  Returns false after printing an error.
  */
 static bool locate_file(struct target *t, uint64_t partition)
 {

@@ -7,8 +7,9 @@
 #include "target.h"
 
 /*
- * Initializes @t for the target @name.  On failure, prints an error and returns
- * false; the caller must not free @t.
+ * Initializes @t for the target @name.  If @partition is not 0, the target is
+ * that partition of @name.  On failure, prints an error and returns false; the
+ * caller must not free @t.
  */
 bool target_locate(struct target *t, const char *name, uint64_t partition);
 

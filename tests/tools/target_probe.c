@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * target_probe read|write|plan TARGET: opens TARGET like a tool, and prints its
- * device.  Waits for the end of standard input, and closes TARGET.
+ * target_probe read|write|plan TARGET: opens TARGET as a tool does for a report
+ * (read), a change (write) or a dry run (plan).  Prints the device of TARGET.
+ * Waits for the end of standard input, and closes TARGET.
  */
 #include "config.h"
 #include <stdio.h>

@@ -38,7 +38,7 @@ static void tear_down(void)
 	unlink(path);
 }
 
-/* Sets a reserved member of @s. */
+/* Sets a reserved member of @s, as a program for a newer library can do. */
 #define NEWER(s) (((char *)(s).reserved)[sizeof((s).reserved) - 1] = 1)
 
 #define NEWER_FLAG 0x40000000u

@@ -376,7 +376,9 @@ void run_plan(struct world *w, struct e4l_plan *p)
 /* -------------------------------------------------------------- random worlds */
 
 /*
- * Appends @len clusters to file @f, from the first free cluster after *@at on.
+ * Appends @len clusters to file @f, from logical cluster *@lc on.  Uses the
+ * first free clusters from *@at on.  Some clusters get holes.  Advances *@lc
+ * and *@at.
  */
 static void grow(struct world *w, unsigned int f, uint32_t *lc, uint32_t len,
 		 uint64_t *at)

@@ -27,8 +27,12 @@ struct plug {
 	io_channel under;
 	struct e4l_plug_stats stats;
 	uint32_t capacity;	/* number of units that fit in the arena */
-	uint32_t used;		/* number of used slots */
-	uint32_t held;	/* number of held units */
+	/*
+	 * number of used slots, including slots of units that an incomplete
+	 * unplug has written
+	 */
+	uint32_t used;
+	uint32_t held;	/* number of units that are not written yet */
 	uint32_t mask;		/* number of entries of @table, minus 1 */
 	/*
 	 * unit, table, order, arena and stage are in one mapping, so that

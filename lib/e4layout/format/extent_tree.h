@@ -26,7 +26,7 @@ enum e4l_token_kind {
 struct e4l_token {
 	uint64_t pblk : 48;
 	uint64_t level : 8;	/* level of a tree block; level 0 maps data */
-	uint64_t kind : 8;
+	uint64_t kind : 8;	/* enum e4l_token_kind */
 	uint32_t lblk;
 	/*
 	 * TOKEN_WRITTEN and TOKEN_UNWRITTEN: length in blocks; TOKEN_NODE: last

@@ -904,8 +904,9 @@ static void txn_destroy(struct e4l_txn *t)
 }
 
 /*
- * Restores the flag EXT2_BG_BLOCK_UNINIT of all groups whose block bitmap has
- * changed, and sets the checksums of the group descriptors.
+ * Restores the flag EXT2_BG_BLOCK_UNINIT to the state before the transaction,
+ * in all groups whose block bitmap has changed.  Then sets the checksums of the
+ * group descriptors.
  */
 static void restore_flags(struct e4l_txn *t)
 {

@@ -69,7 +69,8 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 
 /*
  * Joins runs[i] and as many following runs as fit into PIECE_BYTES.  Sets *@k
- * to the index of the first run that was not joined.
+ * to the index after these runs.  Returns E4L_SKIP_NONE, or the reason why the
+ * runs were not joined.
  */
 static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,

@@ -160,8 +160,9 @@ static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 }
 
 /*
- * Reserves free space with a donor.  If the user may not create a file in the
- * root directory, creates the donor in the directory of a fragmented file.
+ * Reserves free space with a donor file.  If the user may not create a file in
+ * the root directory, creates the donor in the directory of a fragmented file.
+ * Returns E4L_SKIP_NONE, or the reason why no space is reserved.
  */
 static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 {

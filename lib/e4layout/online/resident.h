@@ -35,10 +35,10 @@ struct e4l_resident {
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
 /*
- * Reads the pages that are not in memory.  Reads single pages, because the
- * kernel cannot move the blocks of large folios.  Returns 0 or an errno.  After
- * an error, the caller must not lock the pages, because Linux (6.18) would try
- * to read them endlessly.
+ * Reads the pages of the range that are not in memory.  Reads single pages,
+ * because the kernel cannot move the blocks of large folios.  Returns 0 or an
+ * errno.  After an error, the caller must not lock the pages, because Linux
+ * (6.18) would try endlessly to read the missing pages.
  */
 int e4l_resident_read(struct e4l_resident *r);
 

@@ -481,7 +481,11 @@ static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 	climb(s, &above);
 }
 
-/* Calls climb_through() for the device with the sysfs directory @dir. */
+/*
+ * Calls climb_through() for the device with the sysfs directory @dir.  look()
+ * finds the range of bytes that the device uses.  @name is the name of the
+ * device in /dev.
+ */
 static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 		     const char *name, look_fn *look)
 {

@@ -156,7 +156,8 @@ errcode_t e4l_like_compare(struct e4l_like *l, struct like_file *file,
 			   struct ext2_inode_large *inode);
 
 /*
- * Sets the runs of @file, which has no inode in the old image, from the source.
+ * Adds the runs of @file according to the data ranges in the source.  The old
+ * image has no inode for @file.
  */
 errcode_t e4l_like_new_runs(struct e4l_like *l, struct like_file *file);
 

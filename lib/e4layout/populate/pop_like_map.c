@@ -588,8 +588,9 @@ struct settling {
 	blk64_t free;
 	uint64_t n_free;
 	/*
-	 * logical cluster of the last assigned block, plus 1, and the first
-	 * physical block of this cluster
+	 * logical cluster of the last assigned block, plus 1 (@cluster; 0: no
+	 * block is assigned yet), and first physical block of this cluster
+	 * (@at)
 	 */
 	uint64_t cluster, at;
 	/* number of newly allocated clusters in the map */

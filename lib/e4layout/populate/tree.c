@@ -174,8 +174,9 @@ static bool has_user_flags(const struct e4l_entry *e)
 }
 
 /*
- * e2fsck removes symbolic links that have a NUL in the target.  An encrypted
- * target can contain any byte.
+ * Whether the target of the symbolic link @e has a valid length and valid
+ * bytes.  e2fsck removes symbolic links that have a NUL in the target.  An
+ * encrypted target can contain any byte.
  */
 static bool is_target(const struct e4l_entry *e)
 {

@@ -18,7 +18,7 @@
 
 /* flags of struct node */
 #define NODE_GROUPED	0x01	/* @child is the index of a struct link_group */
-/* another node is the owner of the link group */
+/* the inode has several names, and another node represents the inode */
 #define NODE_ALIAS	0x02
 #define NODE_INLINE	0x04	/* the content is stored in the inode */
 #define NODE_INDEXED	0x08	/* the directory gets an htree */
