@@ -94,7 +94,7 @@ static void put_mapped(int fd, uint32_t block)
 	munmap(map, BLOCK);
 }
 
-/* Prepares a cell for process @how before the race. */
+/* Before the race, prepares a cell for a process with the letter @how. */
 static void prepare_cell(const char *path, char how, uint32_t cell,
 			 uint32_t cells)
 {

@@ -34,7 +34,7 @@ struct units_share {
  */
 bool units_parse_share(const char *text, struct units_share *share);
 
-/* Returns the size in bytes of @share, if the whole has @all_bytes. */
+/* Returns the size of @share in bytes, if 100 % are @all_bytes bytes. */
 uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 
 /*

@@ -31,7 +31,10 @@ static const char owned[] =
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";
 
-/* Files that are moved in parts.  One file has fragments longer than a part. */
+/*
+ * Files that are moved in several steps.  One file has fragments longer than a
+ * step should copy (PART_BLOCKS).
+ */
 static const char long_files[] =
 	"scatter /long frags 30 blocks 24 gap 8 shuffle uid 1\n"
 	"scatter /film frags 3 blocks 170 gap 8\n"

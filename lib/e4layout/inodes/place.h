@@ -13,7 +13,10 @@
 struct e4l_place;
 
 /* Flags for e4l_place_new(). */
-/* give each directory its own window at once, and do not use Orlov's rule */
+/*
+ * give each directory a window (range of inodes) of its own at once, and do not
+ * use Orlov's rule
+ */
 #define E4L_PLACE_PACK		0x1
 /* do not read directories, because they have no entries yet */
 #define E4L_PLACE_NO_READ	0x2
