@@ -124,6 +124,20 @@ START_TEST(refuses_another_mount_point)
 }
 END_TEST
 
+START_TEST(refuses_a_backup_superblock)
+{
+	const struct e4l_repack_what what = { .flags = E4L_REPACK_DEFAULT };
+	struct ext2_super_block *primary = fs->orig_super;
+	struct e4l_repack_result result;
+
+	/* as if ext2fs_open2() had read a backup superblock */
+	fs->orig_super = NULL;
+	ck_assert_int_eq(e4l_repack(e, &what, NULL, NULL, &result),
+			 E4L_ET_BAD_ARGUMENT);
+	fs->orig_super = primary;
+}
+END_TEST
+
 /* A filesystem that was sound is checked again after a failed change. */
 START_TEST(checks_after_a_failure)
 {
@@ -221,6 +235,7 @@ int main(void)
 	tcase_add_test(tc, refuses_to_read);
 	tcase_add_test(tc, refuses_to_repack);
 	tcase_add_test(tc, refuses_another_mount_point);
+	tcase_add_test(tc, refuses_a_backup_superblock);
 	tcase_add_test(tc, checks_after_a_failure);
 	tcase_add_test(tc, refuses_to_populate);
 	tcase_add_test(tc, leaves_what_is_reserved);

@@ -94,6 +94,19 @@ unsigned int e4l_version(const char **text)
 	return E4L_VERSION;
 }
 
+static void add_error_tables(void)
+{
+	initialize_ext2_error_table();
+	initialize_e4l_error_table();
+}
+
+void e4l_init_errors(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, add_error_tables);
+}
+
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -101,7 +114,7 @@ errcode_t e4l_new(ext2_filsys fs, struct e4l **ret)
 	errcode_t err;
 
 	*ret = NULL;
-	initialize_e4l_error_table();
+	e4l_init_errors();
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return ENOMEM;

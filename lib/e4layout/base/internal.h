@@ -128,4 +128,10 @@ void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 /* Returns the block that contains the descriptor of @group. */
 blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
 
+/*
+ * Registers the error tables with com_err(3).  Threads can call this function at
+ * the same time.
+ */
+void e4l_init_errors(void);
+
 #endif

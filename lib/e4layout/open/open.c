@@ -517,8 +517,7 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 	errcode_t err;
 
 	*ret = NULL;
-	initialize_ext2_error_table();
-	initialize_e4l_error_table();
+	e4l_init_errors();
 	err = check_options(o);
 	if (err)
 		return e4l_tell_error(&teller, err, "cannot open");

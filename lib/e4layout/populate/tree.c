@@ -870,7 +870,7 @@ errcode_t e4l_tree_new(struct e4l_tree **ret)
 	*ret = NULL;
 	if (!t)
 		return ENOMEM;
-	initialize_e4l_error_table();
+	e4l_init_errors();
 	t->base = E4L_TREE_ROOT;
 	t->set_mask = 31;
 	t->name_mask = 63;

@@ -328,8 +328,12 @@ static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 {
 	int users = e->fs->io->refcount;
 	io_channel io;
-	errcode_t err = put_over(e->fs->io, e->fs->blocksize, &io);
+	errcode_t err;
 
+	/* ext2fs_dup_handle() requires the copy of the primary superblock */
+	if (!e->fs->orig_super)
+		return E4L_ET_BAD_ARGUMENT;
+	err = put_over(e->fs->io, e->fs->blocksize, &io);
 	if (err)
 		return err;
 	err = ext2fs_dup_handle(e->fs, ret);
