@@ -27,7 +27,11 @@
 
 /* State of the least-recently-used (LRU) policy. */
 struct lru {
-	uint64_t clock, sorted;	/* current time, time of the last sort */
+	/*
+	 * time now, and time of the last sort; the time is the number of uses
+	 * of inodes so far
+	 */
+	uint64_t clock, sorted;
 	uint64_t *used;	/* used[inode]: time of the inode's last use */
 	struct es_queue **order;
 };

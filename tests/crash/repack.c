@@ -24,8 +24,9 @@ static void planned(const struct e4l_repack_result *result, void *priv)
 }
 
 /*
- * Called before each step, and after a transaction that was full.  Marks the
- * end of a transaction, and ends the run after @max steps.
+ * Called before each step, after a transaction that was full, and inside
+ * transactions.  Marks the end of a transaction, and ends the run after
+ * run->max steps.  Never ends the run inside a transaction.
  */
 static bool stop(bool inside, void *priv)
 {

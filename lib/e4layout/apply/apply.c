@@ -325,8 +325,9 @@ static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 }
 
 /*
- * Builds the extent tree of @step.  Stores the root of the tree, which belongs
- * into the inode, at @root.
+ * Builds the extent tree of @step.  Adds the blocks of the tree to the blocks
+ * to write or to journal.  Stores the root of the tree, which belongs into the
+ * inode, at @root.
  */
 static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)

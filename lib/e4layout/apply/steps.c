@@ -25,7 +25,7 @@ struct job {
 	bool pack, finish;
 	/* clusters still to be moved, with their targets */
 	struct e4l_fragments todo;
-	/* extents and tree blocks of the file after the last step */
+	/* extents and tree blocks of the file after the steps made so far */
 	struct e4l_extent *ex;
 	size_t n_ex;
 	blk64_t *tree;

@@ -36,7 +36,7 @@ struct e4l {
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
-	/* the guard that e4l_set_guard() has set; NULL: no guard */
+	/* checks that a change is permitted: see e4l_set_guard(); or NULL */
 	errcode_t (*guard)(void *priv);
 	void *guard_priv;
 	/* the original of a copy made by e4l_overlay_new(); NULL: not a copy */

@@ -183,7 +183,7 @@ struct pipe {
 	struct e4l *e;
 	const struct e4l_pipe_ops *ops;
 	void *priv;
-	char *jobs;		/* slots elements of ops->job_bytes */
+	char *jobs;		/* @slots job slots of ops->job_bytes bytes */
 	enum job_state *state;
 	errcode_t *result;
 	/* @slots: number of job slots; @ready: number of initialized slots */

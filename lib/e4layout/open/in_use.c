@@ -666,7 +666,7 @@ static bool is_held(int fd, const struct intent *it)
 	return false;
 }
 
-/* Opens the device or file of level @i + 1 by its name. */
+/* Opens the device or file at u->level[@i + 1] by its name. */
 static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 {
 	const struct bytes *under = &u->level[i + 1];

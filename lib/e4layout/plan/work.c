@@ -526,9 +526,9 @@ static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 }
 
 /*
- * Adds the spare tree blocks that the file will free to @w->loose and
- * @w->free_end.  If the file will be unfragmented, adds all spare tree blocks;
- * otherwise, only the surplus tree blocks.
+ * Marks the spare tree blocks that the file will free in @w->loose, and adds
+ * their number to @w->free_end.  If the file will be unfragmented, frees all
+ * spare tree blocks; otherwise, only the surplus tree blocks.
  */
 static void lift_spares(struct e4l_work *w, uint32_t file)
 {

@@ -83,8 +83,8 @@ void e4l_size_shape(ext2_filsys fs, const struct e4l_size *size,
 errcode_t e4l_size_for(struct e4l *e, blk64_t blocks, struct e4l_size *size);
 
 /*
- * Finds the smallest size with @free_blocks free blocks.  If the filesystem
- * cannot become smaller, sets *@size to the current size.
+ * Finds the smallest size that leaves at least @free_blocks blocks free.  If
+ * the filesystem cannot become smaller, sets *@size to the current size.
  */
 errcode_t e4l_size_smallest(struct e4l *e, blk64_t free_blocks,
 			    struct e4l_size *size);
