@@ -5,8 +5,9 @@
  * needs the time of a seek and of the rotational delay, or the transfer time of
  * the skipped bytes if that time is shorter.  The request then takes the
  * transfer time of the requested bytes.  The queue has up to 32 requests.  The
- * next request is the request with the lowest offset after the head; if no
- * offset is after the head, the request with the lowest offset.
+ * next request is the request with the lowest offset after the head.  If no
+ * offset is after the head, the next request is the request with the lowest
+ * offset.
  *
  * Attach the file with losetup --direct-io=on, so that the kernel caches
  * nothing.  When DIR is unmounted, the program ends, and prints the number of

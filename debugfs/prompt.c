@@ -71,7 +71,7 @@ static int add_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *de,
 	return c->failed ? DIRENT_ABORT : 0;
 }
 
-/* Adds the paths that begin with @text. */
+/* Adds the paths that begin with @text to the candidates @c. */
 static void find_paths(const char *text, struct candidates *c)
 {
 	const struct shell *s = completing;

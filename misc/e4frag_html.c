@@ -140,8 +140,8 @@ static json_t *directories_array(const struct e4frag *frag, bool *cut)
 /* --------------------------------------------------------------------- data */
 
 /*
- * Returns a copy of @frag with the lists limited to the maximum lengths for a
- * page.
+ * Returns a copy of @frag with the lists limited to the maximum lengths for an
+ * HTML page.
  */
 static struct e4frag bounded(const struct e4frag *frag)
 {

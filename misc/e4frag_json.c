@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints the report in the JSON format e4frag/1, and the lines of --files.
+ * Prints the JSON object of --json, and the lines of --files.
  * doc/schema describes the two formats.
  */
 #include "config.h"

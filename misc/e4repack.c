@@ -23,7 +23,7 @@
 
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
-/* Memory that a plan may use in addition to --mem. */
+/* Memory, in bytes, that a plan may use in addition to --mem. */
 #define MEM_ANYWAY		(32u << 20)
 
 const char *const e4repack_only_words[] = {

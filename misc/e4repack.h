@@ -181,8 +181,8 @@ void e4repack_say_result(struct e4repack *r);
 void e4repack_print(const struct e4repack *r);
 
 /*
- * Prints the report as a JSON object in the format e4repack/1.  Returns false
- * after printing an error.
+ * Prints the report as the JSON object of --json, which e4repack(8) describes.
+ * Returns false after printing an error.
  */
 bool e4repack_print_json(const struct e4repack *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes the JSON object in the format e4repack/1, see doc/schema. */
+/* Makes the JSON object of --json; doc/schema describes the format. */
 #include "config.h"
 #include "support/json_layout.h"
 #include "support/skips.h"

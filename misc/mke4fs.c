@@ -186,7 +186,8 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 }
 
 /*
- * Makes the new tunables from the tunables of the source and the changes of -E.
+ * Sets *@tunables to the tunables of the source, with the changes of -E
+ * tunables=.
  */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)

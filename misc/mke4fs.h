@@ -147,8 +147,8 @@ bool take_mke2fs_option(void *config, int letter, char *value);
 bool take_extended(void *config, char *value);
 
 /*
- * Handles an offset in the name of DEVICE.  Returns false after printing an
- * error.
+ * Stores @offset_bytes, the offset in the name of DEVICE, as -E offset= does.
+ * Returns false after printing an error.
  */
 bool take_name_offset(struct config *c, uint64_t offset_bytes);
 

@@ -38,7 +38,7 @@ void member_begin(struct member *m, struct archive *a,
 		  struct archive_entry *entry, const struct stream *s,
 		  uint64_t first, const struct ustar_member *tar);
 
-/* Adds @len bytes of the data to the checksum. */
+/* Adds the next @len bytes of the member's data to the checksum. */
 void member_add(struct member *m, const void *data, size_t len);
 
 /*

@@ -493,8 +493,8 @@ static bool apply(struct mtree *m, const struct spec *s)
 /* --------------------------------------------------------------------- lines */
 
 /*
- * Returns the path of the entry @name.  A name without a slash is in the
- * current directory.
+ * Returns the path of the entry @name of the manifest.  A name without a slash
+ * is in m->cwd, the directory that the last directory entry has entered.
  */
 static char *find_path(const struct mtree *m, const char *name)
 {

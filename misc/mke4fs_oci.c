@@ -18,7 +18,7 @@
 #include "mke4fs_oci.h"
 #include "support/say.h"
 
-#define MAX_INDEXES	8	/* nesting depth of indexes */
+#define MAX_INDEXES	8	/* maximum nesting depth of OCI indexes */
 #define MAX_OCI_LAYERS	4096
 #define REF_NAME	"org.opencontainers.image.ref.name"
 

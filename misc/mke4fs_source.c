@@ -145,7 +145,8 @@ static bool load_one(struct load *l, const char *name)
 	l->is_layer = false;
 	l->below = cut_below(path);
 	/*
-	 * Messages contain the name of a directory or archive without ":/PATH".
+	 * In messages, the source is named without ":/PATH", which cut_below()
+	 * has removed from @path.
 	 */
 	if (kind->load == load_files)
 		l->name = path;

@@ -991,7 +991,7 @@ static int judge_file(const struct log *log, int worker, int file,
 
 /*
  * Check the contents of the files that existed after operation @moment.  The
- * contents may be newer.
+ * contents may be newer than this operation.
  */
 static int judge_moment(const struct log *log, int worker, const char *top,
 			int moment)

@@ -81,8 +81,8 @@ struct e4l_repack_what {
 	uint64_t min_excess;
 	/*
 	 * Inode bitmaps: the run changes only inodes that are in @only and not
-	 * in @exclude.  If @only is NULL, all inodes are in @only.  If @only is
-	 * set, files outside @only are not moved, and free space is not
+	 * in @exclude.  If @only is NULL, all inodes are selected.  If @only is
+	 * not NULL, files outside @only are not moved, and free space is not
 	 * consolidated.  If @exclude is NULL, no inode is excluded.
 	 */
 	ext2fs_inode_bitmap only, exclude;

@@ -15,7 +15,7 @@
 #define MAX_COLUMNS 16
 #define MAX_CHAR 4		/* bytes of a UTF-8 character */
 
-/* Default width of a terminal. */
+/* Default width of a terminal, in columns. */
 #define DEFAULT_WIDTH 80
 #define MAX_WIDTH 1024
 

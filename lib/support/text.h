@@ -28,7 +28,7 @@ void text_put(FILE *out, const char *name, size_t len);
 void text_puts(FILE *out, const char *name);
 
 /*
- * Prints @name as a word of a shell command, in the form for people.  If there
+ * Prints @name as a word of a shell command (see TEXT_FOR_PEOPLE).  If there
  * is no memory, prints the name as text_puts() does.
  */
 void text_put_word(FILE *out, const char *name);

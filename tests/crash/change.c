@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes changes through libext2fs, as the shell does: a directory, a file with
- * data, holes, preallocated space, and another name.  Each change is one
+ * Makes changes through libext2fs, as e4debug does: a directory, and a file
+ * with data, holes, preallocated space and another name.  Each change is one
  * transaction.
  */
 #include "config.h"

@@ -220,7 +220,10 @@ __u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk);
 
 /* extras.c */
 
-/* Writes an encryption context to @slot, an inode in its table. */
+/*
+ * Writes an encryption context to inode @ino.  @slot points to the inode in its
+ * inode table.
+ */
 void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot);
 /* Changes a few inodes with libext2fs.  Call after all inodes are written. */
 void extra_inodes(struct lab *l);

@@ -522,8 +522,8 @@ END_TEST
 		 "11111111-1111-1111-1111-111111111111"
 
 /*
- * Refuses journal inodes with holes or with a block twice, numbers of inodes
- * that are no journals, and a missing external journal.
+ * e4l_journal_open() refuses a journal inode that has holes or is a directory,
+ * an invalid s_journal_inum, and a missing external journal.
  */
 START_TEST(refuses_bad_maps)
 {
@@ -586,7 +586,7 @@ START_TEST(refuses_what_is_not_its_time)
 }
 END_TEST
 
-/* Each impossible count is refused. */
+/* Counts in a group descriptor that e4l_journal_open() must refuse. */
 static const struct {
 	void (*set)(ext2_filsys fs, dgrp_t group, uint32_t n);
 	uint32_t n;

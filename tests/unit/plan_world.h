@@ -57,8 +57,8 @@ void run_plan(struct world *w, struct e4l_plan *p);
 void get_figures(const struct world *w, struct figures *f);
 
 /*
- * Makes a random, aged filesystem: @full percent in use, files of up to @most
- * clusters.
+ * Makes a random, aged filesystem of @clusters clusters with @walls walls.  The
+ * filesystem is @full percent full.  Files have up to @most clusters.
  */
 struct world *aged_world(uint64_t clusters, uint32_t ratio, unsigned int full,
 			 uint32_t most, unsigned int walls);

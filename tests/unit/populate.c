@@ -241,8 +241,8 @@ START_TEST(gives_back_random_trees)
 END_TEST
 
 /*
- * Adds files of @size bytes.  The contents of the files begin every @step
- * bytes.
+ * Adds @n files of @size bytes.  The content of file i begins at byte i * @step
+ * of the source.
  */
 static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 {

@@ -402,8 +402,8 @@ START_TEST(pinned_journal)
 END_TEST
 
 /*
- * e4l_shrink_end() refuses an end before used blocks or inodes, and changes
- * nothing.
+ * If blocks or inodes above the new end are in use, e4l_shrink_end() returns an
+ * error and changes nothing.
  */
 START_TEST(occupied)
 {
@@ -477,8 +477,8 @@ static blk64_t blocks_on_device(const struct image *img)
 }
 
 /*
- * After any I/O error, the handle has the size of the device, and e2fsck -p
- * repairs the filesystem.
+ * After any I/O error, the handle and the superblock on the device have the
+ * same number of blocks, and e2fsck -p repairs the filesystem.
  */
 START_TEST(errors)
 {

@@ -140,8 +140,8 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 }
 
 /*
- * ext2fs_check_desc() uses bitmaps of type rbtree, because a bit array for 2^32
- * blocks would need 512 MiB.
+ * Calls ext2fs_check_desc() with bitmaps of type rbtree, because a bit array
+ * for 2^32 blocks would need 512 MiB.
  */
 errcode_t e4l_check_groups(ext2_filsys fs)
 {

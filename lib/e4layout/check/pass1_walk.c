@@ -19,8 +19,10 @@ struct file {
 	uint32_t dir;			/* index in ck->dirs */
 	uint64_t clusters; /* number of clusters that the file owns */
 	uint64_t extents, blocks;
-	int64_t last_lblk;	/* last mapped logical block, or NO_BLOCK */
-	int64_t last_written;	/* last written logical block, or NO_BLOCK */
+	/* last mapped logical block; NO_BLOCK: no block is mapped */
+	int64_t last_lblk;
+	/* last written logical block; NO_BLOCK: no block is written */
+	int64_t last_written;
 	blk64_t last_pblk;	/* physical block of @last_lblk; 0: no block */
 	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;

@@ -124,8 +124,8 @@ void e4l_dir_step_free(struct e4l_step *step)
 }
 
 /*
- * Fills in @step->new_extents.  MAX_BLOCKS in compact.c limits the directory to
- * ROOT_EXTENTS extents.
+ * Sets step->new_extents to extents for the @blocks blocks from block @to on.
+ * MAX_BLOCKS in compact.c limits the directory to ROOT_EXTENTS extents.
  */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {

@@ -87,9 +87,12 @@ struct e4l_place_stats {
 	uint64_t fsck_inodes;
 	/* new windows allocated for the files of one directory */
 	uint64_t grown;
-	/* inodes in a window that was found from the entries of a directory */
+	/*
+	 * number of times that the window of a directory was found from the
+	 * inodes in the directory's entries
+	 */
 	uint64_t leaf_goals;
-	uint64_t fallbacks;	/* inodes found without a window */
+	uint64_t fallbacks;	/* number of inodes found without a window */
 	uint64_t zeroed_blocks;	/* blocks of inode tables that were zeroed */
 };
 void e4l_place_get_stats(const struct e4l_place *p,

@@ -225,7 +225,10 @@ static errcode_t start(struct trails *t)
 	t->excess = calloc(blocks, sizeof(*t->excess));
 	t->vacant = calloc(blocks, sizeof(*t->vacant));
 	t->in = calloc(n, sizeof(*t->in));
-	/* each move has at most one pool edge before it and one after it */
+	/*
+	 * each move has at most one edge from the node "pool" before it and one
+	 * edge to the node "pool" after it
+	 */
 	t->stack = calloc(3 * n, sizeof(*t->stack));
 	t->way = calloc(3 * n, sizeof(*t->way));
 	/*

@@ -256,7 +256,8 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 
 /*
  * Returns the bytes of the lower device or file that hold the content of @b.
- * @b is a range of a device, and @w is the window of this device.
+ * @b is a range of a device.  @w is the byte range that holds the content of
+ * the whole device.
  */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* moves: adds moves to an attempt, and updates the layout of the attempt. */
+/*
+ * moves: adds moves to an attempt (struct e4l_work), and updates the layout of
+ * the attempt.
+ */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"

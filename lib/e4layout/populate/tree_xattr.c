@@ -24,7 +24,10 @@ struct prefix {
 	bool whole;		/* the text is the whole attribute name */
 };
 
-/* See Documentation/filesystems/ext4/attributes.rst in Linux. */
+/*
+ * The prefixes of attribute names, and their numbers on disk.  Documentation:
+ * Documentation/filesystems/ext4/attributes.rst in Linux.
+ */
 static const struct prefix prefixes[] = {
 	{ "user.", 1, false },
 	{ "system.posix_acl_access", INDEX_ACCESS, true },

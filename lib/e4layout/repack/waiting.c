@@ -23,7 +23,10 @@ struct e4l_waiting {
 	_Alignas(uint64_t) char copies[];
 };
 
-/* Reads the current file immediately, and calls e4l_candidates_settle(). */
+/*
+ * Reads the content of the current file immediately, to detect a swap file, and
+ * calls e4l_candidates_settle().
+ */
 static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 {
 	struct e4l_swap_file file = {
