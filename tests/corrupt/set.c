@@ -5,8 +5,8 @@
  *
  * STRUCTURE, NUMBER (of an inode, group or block) and FIELD are those of
  * corrupt --list; N selects one of several matches, from 0.  FIELD can be
- * +OFFSET: a byte of the block or inode.  VALUE is a number, old+N, old-N, ^N
- * (bits to flip), or the name of a block or inode: see targets_of().
+ * +OFFSET: a byte of the block or inode.  VALUE is a number, old+X, old-X, ^X
+ * (bits to flip), or the name of a block or inode: see target_of().
  */
 #include "config.h"
 #include <errno.h>
