@@ -189,9 +189,10 @@ bool acls_start(struct acls *a, const struct load *l);
 void acls_end(struct acls *a);
 
 /*
- * Sets @x to the ACL of the entry in the form of getxattr(2).  If there is no
- * ACL, sets @x->value to NULL.  @x is valid until the next call.  Updates @mode
- * by an access ACL.  Returns false after printing an error.
+ * Sets @x to the access ACL of the entry or, if @is_default is true, to the
+ * default ACL, in the form of getxattr(2).  If there is no ACL, sets @x->value
+ * to NULL.  @x is valid until the next call.  Updates @mode by an access ACL.
+ * Returns false after printing an error.
  */
 bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	       struct e4l_tree_xattr *x, uint32_t *mode);

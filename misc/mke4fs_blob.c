@@ -267,8 +267,9 @@ static struct archive_entry *find_entry(struct blob *b, const char *name,
 }
 
 /*
- * Opens a file of the archive.  Follows links, because docker save stores a
- * repeated layer as a link.
+ * Opens the file b->name of the archive.  Follows links, because docker save
+ * stores a repeated layer as a link.  On failure, prints an error and returns
+ * false.  If @may_lack is true, prints nothing if the file is missing.
  */
 static bool open_member(struct blob *b, bool may_lack)
 {

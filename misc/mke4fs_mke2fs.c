@@ -349,8 +349,9 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 }
 
 /*
- * Chooses how to forward the output of mke2fs.  Even with -q, mke2fs prints an
- * empty line, which must not be forwarded.
+ * Chooses how to forward the output of mke2fs; if @silent is true, forwards
+ * nothing.  Even with -q, mke2fs prints an empty line, which must not be
+ * forwarded.
  */
 static enum voice voice_of(const struct config *c, const char *path,
 			   bool silent)

@@ -333,8 +333,9 @@ static bool is_beside(const json_t *platform)
 }
 
 /*
- * Returns the entry of @index for the requested image.  Returns NULL after
- * printing an error.
+ * Returns the entry of @index for the requested image and platform.  If @by_ref
+ * is false, the name of the entry does not matter.  Returns NULL after printing
+ * an error.
  */
 static const json_t *choose(const struct oci *o, const json_t *index,
 			    bool by_ref)
@@ -406,7 +407,10 @@ static bool load_index(struct oci *o, json_t *index)
 	return done;
 }
 
-/* Reads a document whose digest is unknown. */
+/*
+ * Reads the JSON document @name, whose digest is unknown.  If @is_list is true,
+ * the document must be an array.  Returns NULL after printing an error.
+ */
 static json_t *read_named(const struct oci *o, const char *name, bool is_list)
 {
 	size_t len;

@@ -73,9 +73,10 @@ bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
 
 /*
- * Opens @name like target_open_read().  If @name is a regular file on a mounted
- * ext4 filesystem and contains no filesystem, the error message recommends the
- * e4frag command that reports the layout of the file.
+ * Opens @name like target_open_read(), with the same @quiet.  If @name is a
+ * regular file on a mounted ext4 filesystem and contains no filesystem, the
+ * error message recommends the e4frag command that reports the layout of the
+ * file.
  */
 bool target_open_report(struct target *t, const char *name, uint64_t partition,
 			bool quiet);
@@ -190,8 +191,8 @@ bool target_has_no_errors(const struct target *t);
 /*
  * Opens @name for reading, to plan a change.  Refuses every state that
  * target_open_change() refuses, with the same messages.  A directory of a
- * mounted filesystem is opened as by target_open_read(), and is refused only if
- * the filesystem has recorded errors.
+ * mounted filesystem is opened as by target_open_read() with @quiet, and is
+ * refused only if the filesystem has recorded errors.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);

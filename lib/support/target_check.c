@@ -117,9 +117,9 @@ bool target_is_strange(const struct target *t)
 }
 
 /*
- * Opens the device of an external journal.  If the device is missing, the
- * filesystem is checked without the journal.  If memory runs out, returns
- * false.
+ * Opens the device of an external journal.  If the device is missing, prints an
+ * error unless @quiet is true; the filesystem is then checked without the
+ * journal.  If memory runs out, returns false.
  */
 static bool open_journal(struct target *t, bool quiet)
 {

@@ -179,7 +179,10 @@ static void visit_bitmaps(struct corpus *c)
 
 /* ---- maps ---- */
 
-/* Visits the node of an extent tree at @s, and its first and last child. */
+/*
+ * Visits the node of an extent tree at @s, and its first and last child.
+ * @is_root is true for the root in the inode.
+ */
 static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 {
 	uint32_t entries = get_le(c, s->at + 2, 2), i;
@@ -294,7 +297,10 @@ static void visit_dirent(struct corpus *c, const struct site *s, uint64_t at,
 	visit_twin(c, &entry, prev);
 }
 
-/* Visits the first four entries and the last entry of [@at, @end). */
+/*
+ * Visits the first four directory entries and the last one from byte @at to
+ * @end.  @has_dots is true if the first two entries are "." and "..".
+ */
 static void visit_dirents(struct corpus *c, const struct site *s, uint64_t at,
 			  uint64_t end, bool has_dots)
 {

@@ -223,8 +223,9 @@ static bool by_undo(const struct bench *b, size_t accident)
 }
 
 /*
- * Repairs the filesystem after an injected failure, runs the operation again,
- * and compares the contents.  Returns an error text, or NULL if all is right.
+ * Repairs the filesystem after an injected failure, with e2undo if @undo is
+ * true.  Then runs the operation again, and compares the contents.  Returns an
+ * error text, or NULL if all is right.
  */
 static const char *recover(struct bench *b, operation op, struct recorded *r,
 			   bool undo)
@@ -263,7 +264,11 @@ static uint64_t content_of(const struct bench *b)
 	return d.content;
 }
 
-/* Injects an error at write or flush number @at, which must be reported. */
+/*
+ * Injects an error at write or flush number @at, which must be reported.  Then
+ * repairs the filesystem, with e2undo if @undo is true.  Returns an error text,
+ * or NULL if all is right.
+ */
 static const char *test_fault(struct bench *b, operation op,
 			      struct recorded *r, enum tap_fault fault,
 			      size_t at, bool undo)
@@ -307,7 +312,9 @@ static size_t test_faults(struct bench *b, struct recorded *r,
 
 /*
  * Runs the operation in a process, and kills the process after @after
- * microseconds.  If the process ends earlier, sets *@killed to false.
+ * microseconds.  If the process ends earlier, sets *@killed to false.  Then
+ * repairs the filesystem, with e2undo if @undo is true.  Returns an error text,
+ * or NULL if all is right.
  */
 static const char *test_kill(struct bench *b, operation op,
 			     struct recorded *r, useconds_t after, bool undo,

@@ -35,8 +35,8 @@ static bool is_the_file(int fd)
 }
 
 /*
- * Whether the request must fail.  If @at is negative, the request is at the
- * current file position.
+ * Whether a read or, if @writes is true, a write of @len bytes must fail.  If
+ * @at is negative, the request is at the current file position.
  */
 static bool fails(int fd, bool writes, size_t len, off_t at)
 {

@@ -525,8 +525,9 @@ static void put_entry(char *p, uint32_t ino, uint16_t rec_len, uint8_t len,
 }
 
 /*
- * Walks over a block.  Returns a character for each step: the first character
- * of an entry's name, or '!' for an invalid entry.
+ * Walks over a block of a directory, which is encrypted if @encrypted is true.
+ * Returns a character for each step: the first character of an entry's name, or
+ * '!' for an invalid entry.
  */
 static const char *walk(const char *block, size_t len, bool encrypted)
 {

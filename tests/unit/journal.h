@@ -66,7 +66,7 @@ static inline void image_drop(struct image *img)
 	ext2fs_free(img->fs);
 }
 
-/* Reads or writes the journal's superblock on the device. */
+/* Reads or, if @write is true, writes the journal's superblock. */
 static inline void jsb_io(struct image *img, struct jbd2_super *jsb, bool write)
 {
 	blk64_t blk;

@@ -55,7 +55,10 @@ static void drop(struct rig *r)
 	unlink(r->path);
 }
 
-/* Takes and marks an inode.  If no inode is free, returns 0. */
+/*
+ * Allocates an inode for the file or, if @dir is true, for the directory @name
+ * in @parent.  If no inode is free, returns 0.
+ */
 static ext2_ino_t take(struct rig *r, ext2_ino_t parent, bool dir,
 		       const char *name)
 {

@@ -227,7 +227,10 @@ END_TEST
 
 /* ----------------------------------------------- comparison with two models */
 
-/* Returns a random length: mostly short, sometimes the maximum of an entry. */
+/*
+ * Returns a random length of a written extent or, if @unwritten is true, of an
+ * unwritten extent: mostly short, sometimes the maximum of an entry.
+ */
 static uint32_t random_len(bool unwritten)
 {
 	if (rnd(8))

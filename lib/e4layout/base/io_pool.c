@@ -9,6 +9,8 @@
 #include "io_pool.h"
 
 /*
+ * Returns limits for reads; @rotates is true for a rotating disk.
+ *
  * A gap between two wanted blocks is read if reading the gap takes no longer
  * than another request.  On an SSD with 1.2 GB/s and 12 us per request (queue
  * depth 16), the break-even gap is 14 KiB.  With warm caches, the break-even

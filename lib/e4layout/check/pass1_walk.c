@@ -442,7 +442,8 @@ static struct xattr_values body_values(struct check *ck,
 
 /*
  * Returns the number of clusters that i_blocks of p->inode should count, except
- * for the EA inodes of the attribute block.
+ * for the EA inodes of the attribute block.  @has_acl: the inode has an
+ * attribute block.  @stated is the number of clusters in i_blocks.
  */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)

@@ -69,9 +69,10 @@ unsigned int e4l_dir_leaf_bytes(ext2_filsys fs);
 bool e4l_dir_fits_block(const struct e4l_dir_builder *b);
 
 /*
- * Divides the entries into blocks.  The caller frees shape->start.  Errors,
- * with shape->start NULL:  ENOMEM, E4L_ET_DIR_TOO_LARGE (the index would need
- * more levels than the filesystem allows).
+ * Divides the entries into blocks.  If @indexed is true, the directory is an
+ * htree; otherwise, it is linear.  The caller frees shape->start.  Errors, with
+ * shape->start NULL: ENOMEM, E4L_ET_DIR_TOO_LARGE (the index would need more
+ * levels than the filesystem allows).
  */
 errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 			struct e4l_dir_shape *shape);

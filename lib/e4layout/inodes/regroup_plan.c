@@ -792,7 +792,8 @@ static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 /*
  * Plans moves of the directory's inodes to windows (ranges of free inodes).  If
  * the moves are impossible or not worthwhile, plans moves to free inodes in
- * blocks that already hold inodes of the directory.
+ * blocks that already hold inodes of the directory.  If @no_links is true,
+ * inodes with several names do not move.  Sets *@why like try_dir().
  */
 static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {

@@ -557,7 +557,8 @@ static errcode_t apply_frees(struct e4l_txn *t,
 
 /*
  * Marks inode @ino as in use if @delta is 1, or as free if @delta is -1, and
- * updates the counts of its group.
+ * updates the counts of its group.  If @is_dir is true, also updates the number
+ * of directories.
  */
 static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 {

@@ -211,7 +211,11 @@ static struct e4l_slice take_kept(struct merge *m)
 	return s;
 }
 
-/* Sorts the lists of changes, and starts merging them with the donor's map. */
+/*
+ * Sorts the lists of changes, and starts merging them with the donor's map.
+ * Blocks that files have left are included only if @committed is true: the
+ * transactions of the moves are on disk.
+ */
 static struct merge begin_merge(struct e4l_donor *d, bool committed)
 {
 	sort(d->taken, d->n_taken);

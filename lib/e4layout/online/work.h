@@ -99,8 +99,8 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		     enum e4l_skip why, uint64_t extents);
 
 /*
- * Implements failed() of struct e4l_behind.  If the file was counted as done,
- * corrects the count.
+ * Implements failed() of struct e4l_behind, with the same @put_back.  If the
+ * file was counted as done, corrects the count.
  */
 void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 

@@ -179,9 +179,9 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 }
 
 /*
- * Locks the device or image.  The locks do not prevent another program from
- * mounting the image or attaching it to a loop device; e4l_hold_check() detects
- * such programs.
+ * Locks the device or image: exclusively if @write is true, otherwise shared.
+ * The locks do not prevent another program from mounting the image or attaching
+ * it to a loop device; e4l_hold_check() detects such programs.
  */
 static errcode_t lock(struct e4l_hold *h, bool write)
 {

@@ -274,8 +274,9 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how)
 
 /*
  * Makes attempts with different parameters, until an attempt leaves nothing to
- * do.  If @shares is set, and every attempt to move all items makes free space
- * worse, makes attempts to move a share of the items.
+ * do.  If @regions is true, the attempts also consolidate free space.  If
+ * @shares is true, and is_guarded() refuses every attempt to join all
+ * fragmented runs, makes attempts to join only a part of these runs.
  */
 static errcode_t try_ways(struct round *r, bool regions, bool shares)
 {

@@ -373,8 +373,8 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 /*
  * Reserves a slot around the longest fragment of item @i under one condition:
  *
- * - Short item: the other items in the slot have at most half as many clusters
- *   as item @i keeps in place.
+ * - Short item (@is_long is false): the other items in the slot have at most
+ *   half as many clusters as item @i keeps in place.
  * - Long item: the clusters to move, and the *@lifted clusters evacuated for
  *   earlier items, are together at most half of free space.
  */

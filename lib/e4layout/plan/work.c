@@ -260,7 +260,10 @@ void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 	e4l_work_mark(w, w->loose, i, true);
 }
 
-/* Makes an item of the fragments from @f on, up to the fragment before @end. */
+/*
+ * Makes an item of the fragments from @f on, up to the fragment before @end.
+ * @broken is true if the item has several fragments to join.
+ */
 static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 			  uint32_t file, bool broken)
 {

@@ -590,7 +590,7 @@ static errcode_t scan_work(void *arg, void *priv)
 
 /*
  * Reports the collected extents and tree blocks of the current inode as a
- * piece.
+ * piece.  @last is true for the last piece of the inode.
  */
 static errcode_t flush_piece(struct scan *s, bool last)
 {

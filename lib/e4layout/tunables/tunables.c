@@ -274,7 +274,10 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 	return position(t, name, &i) ? &t->at[i] : NULL;
 }
 
-/* Applies the @len bytes "name=value" of @text. */
+/*
+ * Sets a tunable as the @len bytes "name=value" at @text request.  If @force is
+ * false, refuses an unknown name.
+ */
 static errcode_t set_text(struct e4l_tunables *t, const char *text, size_t len,
 			  bool force)
 {
