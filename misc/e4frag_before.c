@@ -115,8 +115,8 @@ static json_t *free_space_object(const json_t *from)
 /* ---------------------------------------------------------------------- map */
 
 /*
- * Returns a copy of @from, an array of one number for each cell.  If @from is
- * invalid, returns NULL.
+ * Returns a copy of @from, an array of one number for each of the @cells cells
+ * of the block map.  If @from is invalid, returns NULL.
  */
 static json_t *state_array(const json_t *from, size_t cells)
 {

@@ -320,7 +320,8 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
 	/*
-	 * mke2fs prints some errors on stdout, so stdout is kept like stderr.
+	 * mke2fs prints some errors on stdout, so the output on stdout is also
+	 * stored until the exit status is known
 	 */
 	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
 		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;

@@ -380,8 +380,9 @@ static errcode_t sync_directory(const char *path)
 }
 
 /*
- * undo_io opens the undo file twice, and ignores a failure to create the file.
- * This function therefore tests for two descriptors.
+ * Tests whether the undo file @path can be created, and whether the process can
+ * open one more file.  undo_io opens the undo file twice, and ignores a failure
+ * to create the file.
  */
 errcode_t undo_guard_try(const char *path)
 {

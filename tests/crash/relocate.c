@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * This operation does not use the planner.  Every file and directory moves to
- * the first free extent that is long enough.  A transaction moves several
- * files.  In several rounds, each transaction writes data to blocks (also tree
- * blocks) that the previous transaction has freed.
+ * op_relocate() moves every file and directory to the first free extent that is
+ * long enough, without the planner.  A transaction moves several files.  In
+ * several rounds, each transaction writes data to blocks (also tree blocks)
+ * that the previous transaction has freed.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -147,8 +147,8 @@ START_TEST(keeps_to_windows_in_turns)
 		}
 	}
 	/*
-	 * a directory needs 3 blocks: the block of its own inode, the block of
-	 * its first file, and the block of its window
+	 * the inodes of a directory need 3 inode-table blocks: for the
+	 * directory itself, for its first file, and for its window
 	 */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);

@@ -223,8 +223,8 @@ START_TEST(spends_budgets)
 END_TEST
 
 /*
- * A file that is longer than any free extent, or than the budget, is joined in
- * parts.
+ * If a file is longer than any free extent, or longer than the limit for copied
+ * blocks, the plan joins the file in parts.
  */
 START_TEST(joins_parts)
 {

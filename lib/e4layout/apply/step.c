@@ -106,7 +106,8 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 }
 
 /*
- * Adds the blocks of move @m to the new extents.  If the blocks can extend the
+ * Adds the blocks of move @m to the new extents of @step.  The blocks begin @at
+ * blocks after the start of the old extent @ex.  If the blocks can extend the
  * last new extent, extends the last new extent; otherwise, appends an extent.
  */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,

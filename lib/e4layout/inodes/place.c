@@ -98,7 +98,7 @@ struct e4l_place {
 	 * zero_table() has zeroed or found in use
 	 */
 	uint32_t *zeroed;
-	struct shared *shared;	/* per group */
+	struct shared *shared;	/* [group]: window that directories share */
 	struct own *own;
 	uint32_t own_n, own_mask;
 	uint32_t per_block;	/* inodes per block of the inode table */

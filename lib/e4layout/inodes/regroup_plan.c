@@ -470,9 +470,9 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * Returns how many of the directory's blocks, from index @first on, are needed
- * to hold @left inodes.  If all these blocks together are too small, returns
- * SIZE_MAX.
+ * Returns how many of the directory's inode-table blocks, from index @first on,
+ * are needed to hold @left inodes.  If all these blocks together are too small,
+ * returns SIZE_MAX.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
@@ -656,9 +656,10 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 
 /*
  * Checks other directories that contain names of the moved files.  If none of
- * these directories needs more blocks after the moves, sets *@fair to true, and
- * *@saved to the number of blocks that these directories save.  If too many
- * blocks would have to be read, sets *@fair to false.
+ * these directories needs more inode-table blocks after the moves, sets *@fair
+ * to true, and *@saved to the number of inode-table blocks that these
+ * directories save.  If too many blocks would have to be read, sets *@fair to
+ * false.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {

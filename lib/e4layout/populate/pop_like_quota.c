@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Updates the quota files of an image that is like an old image.  If only usage
- * changes, the entries are changed in place.  If a quota file gets or loses an
- * entry, the file is rebuilt with the limits of the old file.
+ * Updates the quota files of a new image that e4l_like_plan() derives from an
+ * old image.  If only usage changes, the entries are changed in place.  If a
+ * quota file gets or loses an entry, the file is rebuilt with the limits of the
+ * old file.
  */
 #include "config.h"
 #include <errno.h>

@@ -364,8 +364,8 @@ static errcode_t grow(struct shrink *s, uint64_t more)
 
 /*
  * Finds the smallest size from s->size on, but below @end, at which the
- * simulation leaves enough free blocks.  If there is no such size, returns
- * E4L_ET_SHRINK_SIZE.
+ * simulation leaves the requested number of free blocks.  If there is no such
+ * size, returns E4L_ET_SHRINK_SIZE.
  */
 static errcode_t search(struct shrink *s, blk64_t end)
 {

@@ -84,7 +84,10 @@ static errcode_t check_root(int fd)
 	return 0;
 }
 
-/* The kernel shows trusted attributes only with CAP_SYS_ADMIN. */
+/*
+ * Whether this process has CAP_SYS_ADMIN, without which the kernel does not
+ * show trusted attributes.
+ */
 static bool may_see_trusted(void)
 {
 	struct __user_cap_header_struct head = {
