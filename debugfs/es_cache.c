@@ -727,7 +727,10 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	return 0;
 }
 
-/* Returns the entry that follows @entry in the file, or NULL. */
+/*
+ * Returns the entry that follows @entry in the file.  If @entry is the last
+ * entry, returns NULL.
+ */
 static struct es_entry *next_entry(const struct es_entry *entry)
 {
 	struct es_entry *at = entry->kid[1];

@@ -34,7 +34,7 @@ struct e4check {
 	struct findings found;
 	/* paths of the inodes with findings; NULL: unknown */
 	struct e4l_names *names;
-	/* error of determining @names, or 0 */
+	/* error of determining @names; 0: no error */
 	errcode_t nameless;
 };
 

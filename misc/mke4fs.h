@@ -61,9 +61,9 @@ struct config {
 	uint64_t max_bytes;
 	const char *from;		/* argument of --from */
 	const char *like;		/* argument of --like */
-	/* the open old image of --like, or NULL */
+	/* the open old image of --like; NULL: not opened */
 	struct target *like_fs;
-	/* the open filesystem of --from, or NULL */
+	/* the open filesystem of --from; NULL: not opened */
 	struct target *source_fs;
 	const char *sort;
 	struct args_texts verity;	/* patterns of --verity */

@@ -16,7 +16,10 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Returns the directory of @path, which the caller frees, or NULL. */
+/*
+ * Returns the directory of @path, which the caller frees.  If there is no
+ * memory, returns NULL.
+ */
 static char *directory(const char *path)
 {
 	const char *name = file_name(path);

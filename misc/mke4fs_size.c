@@ -309,7 +309,7 @@ struct search {
 	 * known
 	 */
 	uint64_t small, large;
-	uint64_t none;		/* the last size that mke2fs refused, or 0 */
+	uint64_t none;	/* the last size that mke2fs refused; 0: no size */
 	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;
 	errcode_t err;		/* result of planning an image of size @tried */

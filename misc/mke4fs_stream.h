@@ -37,7 +37,8 @@ struct stream {
 	bool raw_empty;			/* the unpacked data are empty */
 	z_stream *gzip;
 	bool gzip_ended;		/* the current gzip member has ended */
-	struct stream *below;		/* the compressed stream, or NULL */
+	/* the compressed stream; NULL: this stream is the input itself */
+	struct stream *below;
 	/* offset of the compressed data in @below */
 	uint64_t first;
 	char *block[2];			/* the last two blocks that were read */

@@ -90,8 +90,8 @@ struct args_tool {
 	int min_operands, max_operands;	/* -1 for no maximum */
 	bool no_verbose;		/* the tool has no --verbose */
 	/*
-	 * Option letters of another program, in the form of getopt(3), or NULL.
-	 * --help does not list these letters.
+	 * Option letters of another program, in the form of getopt(3); NULL: no
+	 * such letters.  --help does not list these letters.
 	 */
 	const char *letters;
 	bool (*take_letter)(void *config, int letter, char *value);

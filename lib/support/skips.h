@@ -13,7 +13,7 @@
 /* A reason for skipping files: its name in JSON, and its text. */
 struct skip_text {
 	const char *code, *text;
-	/* the option that would include the file, or NULL */
+	/* the option that would include the file; NULL: no such option */
 	const char *option;
 };
 extern const struct skip_text skip_texts[E4L_SKIP_REASONS];

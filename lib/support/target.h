@@ -54,7 +54,7 @@ struct target {
 	const char *e2fs_name;	/* name for the tools of e2fsprogs */
 	/* NULL if not mounted in this mount namespace */
 	const char *mount_point;
-	/* channel of an external journal's device, or NULL */
+	/* channel of the external journal's device; NULL: not opened */
 	io_channel journal;
 	/* descriptor of the source; see target_open_source() */
 	int lock_fd;
@@ -165,7 +165,7 @@ bool target_is_attached(const char *path);
 
 /* How to protect a change to a filesystem without a journal. */
 struct target_undo {
-	/* undo file for e2undo(8), or NULL */
+	/* undo file for e2undo(8); NULL: no undo file */
 	const char *file;
 	bool none;		/* permits a change without any protection */
 };

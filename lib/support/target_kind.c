@@ -113,8 +113,9 @@ static bool say_container(const struct target *t, const struct container *c)
 }
 
 /*
- * Returns the real path of a regular file on an ext4 filesystem, or NULL.  @m
- * points into *@line.  The caller frees the path and *@line.
+ * Returns the real path of @name.  If @name is not a regular file on a mounted
+ * ext2, ext3 or ext4 filesystem, returns NULL.  @m points into *@line.  The
+ * caller frees the path and *@line.
  */
 static char *path_on_ext4(const char *name, struct e4l_mount *m, char **line)
 {

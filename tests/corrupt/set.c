@@ -37,7 +37,10 @@ static noreturn void refuse(const char *change, const char *why)
 	exit(2);
 }
 
-/* Cuts @text at the first @sign.  Returns the text after @sign, or NULL. */
+/*
+ * Cuts @text at the first @sign, and returns the text after @sign.  If @text
+ * does not contain @sign, returns NULL.
+ */
 static char *cut(char *text, char sign)
 {
 	char *at = strchr(text, sign);

@@ -186,7 +186,7 @@ static bool run_e2undo(const struct world *w)
 
 /*
  * Clears the MMP block with the commands of e4repack(8), and checks that
- * e2fsck finds no errors.  Returns a description of the failure, or NULL.
+ * e2fsck finds no errors.  Returns a description of the failure; NULL: success.
  */
 static const char *free_mmp(const struct world *w)
 {

@@ -187,7 +187,10 @@ struct walk {
 	__u32 used;   /* number of the node's meta_blks written so far */
 };
 
-/* Returns the first extent that ends after @lblk, or NULL. */
+/*
+ * Returns the first extent that ends after @lblk.  If there is no such extent,
+ * returns NULL.
+ */
 static const struct extent *walk_to(struct walk *w, __u64 lblk)
 {
 	const struct extent *e;

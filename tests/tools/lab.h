@@ -57,7 +57,8 @@ struct extra {
 	__u32 uid, gid, projid, dev;
 	char *target; /* target of a symbolic link */
 	struct xattr *xattrs;
-	ext2_ino_t xattrs_of; /* inode whose attribute block is shared, or 0 */
+	/* inode whose attribute block this inode shares; 0: not shared */
+	ext2_ino_t xattrs_of;
 	bool is_inline;
 	/* blocks of a directory, in host byte order */
 	char *dir;
@@ -84,7 +85,7 @@ struct lab {
 	unsigned int line; /* line of the recipe; 0: none */
 	__u64 seed, random_state;
 	__u64 size_bytes;
-	__u64 journal_bytes; /* size of an external journal, or 0 */
+	__u64 journal_bytes; /* size of the external journal; 0: no journal */
 	char *mke2fs_args;
 	ext2_filsys fs;	    /* NULL until first used */
 	struct node *nodes; /* by inode number */
@@ -196,7 +197,7 @@ void node_encrypt(struct lab *l, struct node *n);
 void dir_init(struct lab *l, struct node *dir, struct node *parent);
 void dir_add(struct lab *l, struct node *dir, const char *name,
 	     struct node *child);
-/* Returns the inode of the entry @name in @dir, or 0. */
+/* Returns the inode of the entry @name in @dir; 0: @dir has no such entry. */
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
 /*

@@ -28,7 +28,7 @@ static const char *arg(struct args *a, int i, const char *what)
 	return a->word[i];
 }
 
-/* Returns the index of an option, or 0. */
+/* Returns the index of the option @name; 0: the option was not given. */
 static int find_opt(struct args *a, const char *name)
 {
 	int i;
@@ -47,7 +47,7 @@ static bool opt(struct args *a, const char *name)
 	return find_opt(a, name) != 0;
 }
 
-/* Returns the word after an option, or NULL. */
+/* Returns the word after the option @name; NULL: the option was not given. */
 static const char *opt_word(struct args *a, const char *name)
 {
 	int i = find_opt(a, name);

@@ -25,7 +25,10 @@ struct e4l_reading {
 struct e4l {
 	ext2_filsys fs;
 	struct e4l_hold *hold;	/* set by e4l_open(); NULL with e4l_new() */
-	/* channel of the external journal that e4l_open() has found, or NULL */
+	/*
+	 * channel of the external journal that e4l_open() has found; NULL: no
+	 * external journal was found
+	 */
 	io_channel journal;
 	unsigned int threads;
 	struct e4l_reading reading;

@@ -111,7 +111,7 @@ struct check {
 	struct e4l *e;
 	ext2_filsys fs;
 	const struct e4l_check_options *opt;
-	/* channel on the external journal device, or NULL */
+	/* channel on the device of the external journal; NULL: not opened */
 	io_channel journal;
 	struct findings *found;
 	/*

@@ -52,7 +52,8 @@ static bool has_no_prefix(uint8_t index)
 }
 
 /*
- * Returns the entry of the encryption context between @first and @end, or NULL.
+ * Returns the entry of the encryption context between @first and @end.  If
+ * there is no encryption context, returns NULL.
  */
 static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)

@@ -120,7 +120,8 @@ static int put_number(char *buf, size_t size, char kind,
  * Whether the character at @s is not printed.  A sentence contains
  * {singular|plural}, and {plural} for text without a singular form.  If @one is
  * true, the singular applies.  Braces, bars and the form that does not apply
- * are not printed.  *@braces is the last open brace before @s, or NULL.
+ * are not printed.  *@braces is the open brace before @s; NULL: @s is not in
+ * braces.
  */
 static bool is_left_out(const char **braces, const char *s, bool one)
 {

@@ -62,8 +62,8 @@ static uint64_t join_pblk(uint32_t lo, uint16_t hi)
 }
 
 /*
- * Returns the error of an extent that may begin at logical block @next, or 0.
- * @next can be 2^32.
+ * Checks the extent @run, which must not begin before logical block @next.
+ * Returns the error of the extent; 0: the extent is valid.  @next can be 2^32.
  */
 static errcode_t check_run(const struct e4l_token *run, uint64_t next,
 			   const struct e4l_node_pos *pos,

@@ -24,7 +24,8 @@ struct e4l_in_use_by {
 	pid_t pid; /* a process that sees the mount; 0: this process */
 	/* the mounted filesystem begins with the first byte of the range */
 	bool same;
-	char *loop; /* a loop device that maps bytes of the range, or NULL */
+	/* a loop device that maps bytes of the range; NULL: no loop device */
+	char *loop;
 };
 
 /*

@@ -64,7 +64,10 @@ struct e4l_plan {
 	 * is NULL if the files have no unwritten blocks.
 	 */
 	uint64_t *used, *unwritten;
-	/* map of the free clusters that the plan must not use, or NULL */
+	/*
+	 * map of the free clusters that the plan must not use; NULL: the plan
+	 * may use all free clusters
+	 */
 	uint64_t *other_free;
 	uint64_t *look;	/* buffer for the map that in_use() returns */
 	struct e4l_frag *frag;

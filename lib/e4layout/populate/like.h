@@ -82,7 +82,7 @@ struct e4l_like {
 	 * entry with the node's name
 	 */
 	uint8_t *seen;
-	uint32_t *node_of;	/* [inode number]: node, or 0 */
+	uint32_t *node_of;	/* [inode number]: node; 0: no node */
 	/*
 	 * lost+found is from the old image, because the source has no
 	 * lost+found

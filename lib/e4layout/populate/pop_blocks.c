@@ -141,7 +141,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* -------------------------------------- files with holes or several extents */
 
-/* Returns the last run of @map so far, or NULL. */
+/* Returns the last run of @map.  If @map has no run yet, returns NULL. */
 static struct seg *last_seg(const struct e4l_populate *p, const struct map *map)
 {
 	return p->segs.n > map->seg ? &p->segs.v[p->segs.n - 1] : NULL;

@@ -66,7 +66,8 @@ struct scan {
 	struct e4l *e;
 	unsigned int flags;
 	ext2fs_inode_bitmap only;
-	const struct e4l_scan_look *look;	/* callbacks, or NULL */
+	/* callbacks that verify the metadata; NULL: the scan verifies it */
+	const struct e4l_scan_look *look;
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
