@@ -110,8 +110,8 @@ static bool refuse_damaged(const struct shell *s, const char *path)
 }
 
 /*
- * If only the kernel can add names to the directory correctly, prints the
- * reason and returns false.
+ * If @dir is not a directory, or if only the kernel can add names to @dir
+ * correctly, prints the reason and returns false.
  */
 static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)

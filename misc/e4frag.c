@@ -379,8 +379,8 @@ static int run(struct e4frag *frag, const char *target)
 }
 
 /*
- * If more than one output format is requested, prints an error and returns
- * false.
+ * If the given options cannot be combined, or if the file of --prometheus has
+ * an invalid name, prints an error and returns false.
  */
 static bool are_together(const struct e4frag *frag)
 {

@@ -167,7 +167,10 @@ static void on_skipped(const struct e4l_skipped *s, void *priv)
 		r->skipped[r->n_skipped++] = *s;
 }
 
-/* Converts a budget in bytes to whole blocks, rounded down. */
+/*
+ * Converts the budget @share to whole blocks, rounded down.  If the budget was
+ * not given, returns E4L_NO_LIMIT.
+ */
 static uint64_t budget(const struct e4repack *r,
 		       const struct units_share *share)
 {

@@ -113,8 +113,9 @@ bool verity_allowed(const struct config *c, const struct image *im);
 /* ----------------------------------------------------------- mke4fs_fill.c */
 
 /*
- * Writes the planned image @im to a new file.  After an error, removes the
- * file, and returns false after printing the error.
+ * Writes the planned image @im to a new or empty file.  After an error, prints
+ * the error, removes a new file, empties a file that was empty before, and
+ * returns false.
  */
 bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im);
 

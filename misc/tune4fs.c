@@ -171,7 +171,10 @@ static bool list(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Joins the lists of all -E options. */
+/*
+ * Sets cfg->set to the values of all -E options, separated by commas.  Returns
+ * false after printing an error.
+ */
 static bool join_sets(struct tune4fs *cfg)
 {
 	size_t i, room = 0;

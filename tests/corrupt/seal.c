@@ -285,8 +285,8 @@ void seal_xattr_block_entry(struct corpus *c, const struct site *s)
 }
 
 /*
- * Writes the checksum of the journal's superblock, if the journal has the
- * feature JBD2_CSUM_V2 or JBD2_CSUM_V3.
+ * Recomputes the checksum of the journal's superblock.  If the checksum is 0,
+ * the journal has no checksums, and nothing is written.
  */
 void seal_journal(struct corpus *c, const struct site *s)
 {

@@ -21,7 +21,10 @@ extern char **environ;
 
 static char output[1 << 16], complaint[1 << 17];
 
-/* Runs a program, keeps its output in output[], and returns its exit status. */
+/*
+ * Runs a program, and keeps its output in output[].  Returns the exit status of
+ * the program, or -1 if a signal has killed the program.
+ */
 static int run(char *const argv[])
 {
 	posix_spawn_file_actions_t fa;

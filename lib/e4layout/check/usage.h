@@ -7,7 +7,10 @@
 
 struct quota;
 
-/* Adds @clusters and @inodes to the usage of the owners of @inode. */
+/*
+ * Adds @clusters and @inodes to the usage of the owners of @inode.  Ignores
+ * inodes that quotas do not count, such as reserved inodes and EA inodes.
+ */
 errcode_t e4l_usage_charge(struct check *ck, ext2_ino_t ino,
 			   const struct ext2_inode_large *inode,
 			   uint64_t clusters, uint64_t inodes);

@@ -140,8 +140,9 @@ static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 }
 
 /*
- * Examines the attributes of an inode.  If an attribute is an encryption
- * context, sets *@has_policy to true.
+ * Records the inodes that must keep their numbers because of the attributes of
+ * inode @ino.  If an attribute is an encryption context, sets *@has_policy to
+ * true.
  */
 static errcode_t look(struct e4l_numbers *n, ext2_ino_t ino,
 		      struct e4l_xattr_walk w, bool *has_policy)

@@ -33,8 +33,9 @@ errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
  * the second device.  If there is only one device, sets *@other to NULL.  The
  * caller frees the result and *@other.  Ignores devices on which another device
  * is built, such as the paths of a multipath device.  All devices are examined,
- * because the tags that libblkid and udev cache can be outdated.  The case of a
- * UUID is ignored.
+ * because the tags that libblkid and udev cache can be outdated.  If no
+ * readable device has the tag, the cached tags are used.  The case of a UUID is
+ * ignored.
  */
 char *e4l_device_of_tag(const char *type, const char *value, char **other);
 

@@ -138,7 +138,10 @@ errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_plan *m);
  * ENOMEM.  Call e4l_work_free() also after an error.
  */
 errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from);
-/* If @take is true, replaces @w by @next.  Otherwise, frees @next. */
+/*
+ * If @take is true, replaces @w by @next.  Otherwise, frees @next.  In both
+ * cases, sets w->late if next->late is true.
+ */
 void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
 void e4l_work_free(struct e4l_work *w);
 
@@ -188,7 +191,8 @@ errcode_t e4l_work_scatter(struct e4l_work *w);
 /* ------------------------------------------------------------- target.c */
 
 /*
- * Makes the items that overlap [start, end) loose.  If an item must not be
+ * Makes the items with the state E4L_KEPT that overlap [start, end) loose,
+ * except items that are longer than w->large_item.  If an item must not be
  * moved, makes the item a wall and returns false.
  */
 bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end);

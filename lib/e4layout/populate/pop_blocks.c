@@ -333,8 +333,9 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 }
 
 /*
- * Whether the unwritten run @i of @map lies between written runs and is short.
- * Writing the zeroes of a short run costs less than a separate write.
+ * Whether the unwritten run @i of @map is short, and contiguous on the disk
+ * with the written runs before and after.  One write of all three runs, with
+ * zeroes for run @i, costs less than two writes.
  */
 static bool is_bridge(const struct e4l_populate *p, const struct map *map,
 		      uint32_t i)

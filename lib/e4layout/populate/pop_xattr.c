@@ -229,8 +229,8 @@ static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,
 }
 
 /*
- * Returns e_hash of an entry: the hash of the name and, if the value is stored
- * in the same area, of the value.
+ * Returns e_hash of the entry @e: the hash of the name and of @value.  If the
+ * value is in an EA inode, @len must be 0: only the name is hashed.
  */
 static uint32_t hash_entry(const struct ext2_ext_attr_entry *e,
 			   const char *name, const char *value, uint32_t len)

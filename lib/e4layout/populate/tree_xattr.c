@@ -299,7 +299,10 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts @n entries of one tag by ID. */
+/*
+ * Sorts @n ACL entries of one tag by ID.  If two entries have the same ID,
+ * returns E4L_ET_ACL_MERGED.
+ */
 static errcode_t sort_named(uint8_t *entries, size_t n)
 {
 	size_t i;

@@ -296,7 +296,10 @@ void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 			e4l_count_locality(fs, ino, part->inos, part->n_inos);
 }
 
-/* Adds the pairs of directory and inode in @part to the pairs of the round. */
+/*
+ * Adds the pairs of directory and inode in @part to t->pairs.  If the round has
+ * one huge directory, sets the bits of the inodes in t->seen instead.
+ */
 static errcode_t keep_pairs(struct e4l_tally *t,
 			    const struct e4l_tally_part *part)
 {

@@ -57,8 +57,9 @@ errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number);
 struct ext2_xattr_handle;
 
 /*
- * Reads all attributes of the root directory; the caller closes *@handle with
- * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, and read errors.
+ * Reads all attributes of the root directory.  After success, the caller closes
+ * *@handle with ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, and
+ * read errors.
  */
 errcode_t e4l_root_attributes(ext2_filsys fs,
 			      struct ext2_xattr_handle **handle);
