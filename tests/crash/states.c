@@ -389,7 +389,7 @@ static void shuffle(struct machine *m, size_t *list, size_t n)
 
 /*
  * Makes and checks a state in which a random part of the pending writes is on
- * disk.  @at is the number of the log event after which the power fails.
+ * disk.  @at is the number of log events before the power failure.
  */
 static void state_sample(struct machine *m, size_t at)
 {

@@ -59,7 +59,7 @@ struct e4l_inode_move {
 	ext2_ino_t from, to;
 	ext2_ino_t first; /* inode number before the run, as in e4l_name.ino */
 	bool again; /* an earlier move of this run has moved the inode */
-	/* for a directory: index in e4l_name_graph; for a file: E4L_NO_DIR */
+	/* directory: index in e4l_name_graph.dirs; file: E4L_NO_DIR */
 	uint32_t self;
 	/*
 	 * for a file with one name: index of the directory, and logical block
