@@ -333,7 +333,7 @@ struct range {
 
 /*
  * Parses a size, or a percentage of the file's size.  A percentage below 100 %
- * is rounded down to whole blocks.
+ * is rounded down to whole blocks.  Returns false after printing an error.
  */
 static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 			uint64_t *bytes)
@@ -350,7 +350,10 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 	return true;
 }
 
-/* Parses OFFSET and LENGTH for a file of @size bytes. */
+/*
+ * Parses OFFSET and LENGTH for a file of @size bytes.  Returns false after
+ * printing an error.
+ */
 static bool parse_range(const struct shell *s, const char *const *argv,
 			uint64_t size, uint64_t *offset, uint64_t *end)
 {

@@ -67,7 +67,10 @@ struct shell {
  * error.
  */
 bool shell_open(struct shell *s, const char *name, uint64_t partition);
-/* If a filesystem is open, closes the filesystem. */
+/*
+ * If a filesystem is open, closes the filesystem.  Returns false after printing
+ * an error.
+ */
 bool shell_close(struct shell *s);
 /*
  * Closes the filesystem, calls @work, and opens the filesystem again.  @work
@@ -120,7 +123,7 @@ void shell_progress(struct shell *s, uint64_t done, uint64_t total);
  * Prints and frees @object, the result of a request.  If @object is NULL,
  * reports a lack of memory.  JSON output begins with the members "schema" and
  * "request".  Text output has one line for each number and string, and a table
- * for each array of objects.
+ * for each array of objects.  Returns false after printing an error.
  */
 bool shell_show(const struct shell *s, json_t *object);
 /*
@@ -158,7 +161,8 @@ bool file_find(const struct shell *s, const char *path, ext2_ino_t *ino);
 
 /*
  * Makes a bitmap of the inodes of a file, or of a directory and everything
- * below the directory.  For "<N>", the bitmap contains only inode N.
+ * below the directory.  For "<N>", the bitmap contains only inode N.  Returns
+ * false after printing an error.
  */
 bool file_subtree(const struct shell *s, const char *path,
 		  ext2fs_inode_bitmap *ret);
@@ -170,6 +174,7 @@ errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 
 /*
  * Reads an inode with all its extents.  Call file_free() even after an error.
+ * Returns false after printing an error.
  */
 bool file_load(const struct shell *s, ext2_ino_t ino, struct file *f);
 bool file_open(const struct shell *s, const char *path, struct file *f);

@@ -9,7 +9,10 @@
 #include "support/units.h"
 #include "e4debug.h"
 
-/* Parses an inode number in the form "<12>". */
+/*
+ * Parses an inode number in the form "<12>".  Returns false if the form is
+ * different.
+ */
 static bool parse_inode(const char *path, uint64_t *ino)
 {
 	char number[24];

@@ -114,7 +114,7 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 
 /*
  * Shows the layout of all files.  If @only is not NULL, shows the layout of the
- * files in @only.
+ * files in @only.  Returns false after printing an error.
  */
 static bool frag_many(struct shell *s, ext2fs_inode_bitmap only)
 {

@@ -127,7 +127,8 @@ static int start(const struct shell *s, char *const *argv, int out, int errors,
 
 /*
  * Forwards the output and messages of debugfs.  Any message counts as an error,
- * because debugfs exits with 0 even after an error.
+ * because debugfs exits with 0 even after an error.  Returns false if debugfs
+ * has failed or has printed a message.
  */
 static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 {

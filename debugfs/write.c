@@ -239,7 +239,7 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 
 /*
  * Checks that the range is unwritten, so that the new data are not visible
- * before the commit.
+ * before the commit.  Returns false after printing an error.
  */
 static bool check_range(const struct writing *w)
 {

@@ -250,7 +250,10 @@ static void say_failure(const struct e4frag *frag, errcode_t err)
 		target_say_e4l(&frag->target, frag->e, err);
 }
 
-/* Reads the filesystem for all requested reports. */
+/*
+ * Reads the filesystem for all requested reports.  Returns false after printing
+ * an error.
+ */
 static bool analyse(struct e4frag *frag)
 {
 	struct interrupt in = { .active = false };
@@ -312,7 +315,7 @@ static bool report(const struct e4frag *frag)
 
 /*
  * Refuses --prometheus for a subtree, because the metrics would be mistaken for
- * metrics of the whole filesystem.
+ * metrics of the whole filesystem.  Returns false after printing an error.
  */
 static bool is_whole(const struct e4frag *frag)
 {

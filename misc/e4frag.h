@@ -78,7 +78,10 @@ bool e4frag_print_text(FILE *out, const struct e4frag *frag);
  */
 bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 
-/* Prints the table of the worst files without a title. */
+/*
+ * Prints the table of the worst files without a title.  Returns false if there
+ * is no memory for a path.
+ */
 bool e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
 /*

@@ -278,7 +278,7 @@ static void put_page(FILE *out, const struct page *page)
 
 /*
  * Makes the text report.  If the report is too long for the page, cuts it at
- * the end of a line.
+ * the end of a line.  Returns false if there is no memory.
  */
 static bool make_text(const struct e4frag *frag, struct page *page)
 {

@@ -366,6 +366,7 @@ static errcode_t find_inodes(struct e4repack *r, bool *said)
 /*
  * Checks the filesystem, makes a plan and, unless this is a dry run, repacks.
  * A mounted filesystem is not checked, because it changes while it is read.
+ * Returns false after printing an error.
  */
 static bool work(struct e4repack *r)
 {
@@ -420,7 +421,10 @@ static void report_failed(struct e4repack *r)
 
 /* ------------------------------------------------------- the run on a target */
 
-/* Opens the mounted filesystem that contains the file @name, to make a plan. */
+/*
+ * Opens the mounted filesystem that contains the file @name, to make a plan.
+ * Returns false after printing an error.
+ */
 static bool open_plan_around(struct e4repack *r, const char *name)
 {
 	if (!target_open_around(&r->target, name))

@@ -91,7 +91,7 @@ static errcode_t map_source(const struct config *c, struct e4l_tree *t)
 
 /*
  * Reads lines of the form "PRIORITY PATH".  Empty lines and lines that begin
- * with # are ignored.
+ * with # are ignored.  Returns false after printing an error.
  */
 static bool load_priorities(const struct config *c, struct e4l_tree *t)
 {
@@ -127,6 +127,7 @@ static bool load_priorities(const struct config *c, struct e4l_tree *t)
 
 /*
  * Refuses --from if its source (without ?offset=) is the file of the new image.
+ * Returns true after printing an error.
  */
 static bool refuse_from(const struct config *c)
 {
@@ -154,7 +155,7 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 /*
  * Applies --fs-config, and the -E options about the root directory and about
  * extended attributes.  These -E options are passed to mke2fs only if mke4fs
- * copies no files.
+ * copies no files.  Returns false after printing an error.
  */
 static bool carry_out(const struct config *c, struct e4l_tree *t)
 {
@@ -187,7 +188,7 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 
 /*
  * Sets *@tunables to the tunables of the source, with the changes of -E
- * tunables=.
+ * tunables=.  Returns false after printing an error.
  */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)
@@ -240,7 +241,7 @@ static bool settle_tunables(struct config *c, struct e4l_tree *t)
 
 /*
  * Determines the device or image that DEVICE means.  DEVICE can be a tag, or
- * contain an offset.
+ * contain an offset.  Returns false after printing an error.
  */
 static bool find_device(struct config *c)
 {
@@ -254,6 +255,7 @@ static bool find_device(struct config *c)
 
 /*
  * Sets *@bytes to the size of DEVICE, or to 0 if the file does not exist yet.
+ * Returns false after printing an error.
  */
 static bool look_at_device(const char *name, uint64_t *bytes)
 {
@@ -284,7 +286,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 
 /*
  * Checks that the filesystem begins before the end of the device: otherwise,
- * mke2fs would not terminate.
+ * mke2fs would not terminate.  Returns false after printing an error.
  */
 static bool begins_within(const struct config *c, uint64_t bytes)
 {
@@ -328,7 +330,9 @@ static bool overwrite(const struct config *c, struct e4l_tree *t,
 	return done;
 }
 
-/* Makes the filesystem without --like. */
+/*
+ * Makes the filesystem without --like.  Returns false after printing an error.
+ */
 static bool make(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		 struct image *im, uint32_t *blocksize)
 {
@@ -373,7 +377,10 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	return done;
 }
 
-/* Opens the sources, and makes the filesystem. */
+/*
+ * Opens the sources, and makes the filesystem.  Returns false after printing an
+ * error.
+ */
 static bool open_and_run(struct config *c, struct e4l_tree *t,
 			 json_t *left_out)
 {

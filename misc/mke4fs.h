@@ -169,7 +169,8 @@ const char *source_name(const struct config *c, const struct e4l_tree *t);
 /*
  * In mke4fs_from.c.  Loads the filesystem of --from.  @from must stay open
  * until its files have been copied.  Files that --skip-damaged omits are
- * reported, and their paths are added to the JSON array @left_out.
+ * reported, and their paths are added to the JSON array @left_out.  Returns
+ * false after printing an error.
  */
 bool load_image(const struct config *c, struct e4l_tree *t,
 		struct target *from, json_t *left_out);

@@ -213,7 +213,10 @@ static void set_mode(const struct acl *acl, uint32_t *mode)
 					acl->v[i].perm << shifts[k].shift;
 }
 
-/* Writes the ACL in the form of getxattr(2). */
+/*
+ * Writes the ACL in the form of getxattr(2).  Returns false after printing an
+ * error.
+ */
 static bool write_xattr(struct acls *a, const struct acl *acl, uint8_t **value,
 			struct e4l_tree_xattr *x)
 {

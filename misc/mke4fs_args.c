@@ -250,7 +250,8 @@ static const struct args_tool tool = {
  * SOURCE_DATE_EPOCH, mke4fs, mke2fs and libext2fs use the current time.  If the
  * time of libext2fs is 0, libext2fs reads the clock; mke2fs and libext2fs
  * therefore get 1 instead of 0.  libext2fs 1.47.1 and newer prefer
- * SOURCE_DATE_EPOCH to E2FSPROGS_FAKE_TIME.
+ * SOURCE_DATE_EPOCH to E2FSPROGS_FAKE_TIME.  Returns false after printing an
+ * error.
  */
 static bool set_time(struct config *c)
 {

@@ -315,6 +315,7 @@ static bool open_memory(struct blob *b, bool may_lack)
 
 /*
  * Starts to decompress the file, with any compression that libarchive supports.
+ * Returns false after printing an error.
  */
 static bool start_unpacking(struct blob *b)
 {

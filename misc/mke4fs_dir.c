@@ -57,7 +57,7 @@ static bool find_below(const char *device, struct file *f, unsigned int depth);
 
 /*
  * Finds the file that is the backing store of a stacked device, such as a
- * device of device-mapper.
+ * device of device-mapper.  Returns false if there is no such file.
  */
 static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
 {
@@ -82,7 +82,8 @@ static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
 
 /*
  * Reads the path of a loop device's backing file.  In the mount namespace of
- * this process, another file or no file may have this path.
+ * this process, another file or no file may have this path.  Returns false if
+ * there is no path.
  */
 static bool backing_path(dev_t dev, char path[PATH_MAX])
 {
@@ -105,6 +106,7 @@ static bool backing_path(dev_t dev, char path[PATH_MAX])
 
 /*
  * Finds the backing file of a loop device, or of a partition of a loop device.
+ * Returns false if there is no such file.
  */
 static bool find_looped(int fd, dev_t dev, struct file *f, unsigned int depth)
 {
@@ -133,7 +135,7 @@ static bool find_looped(int fd, dev_t dev, struct file *f, unsigned int depth)
 
 /*
  * Finds the file that is the backing store of @device, through loop devices and
- * other stacked devices.
+ * other stacked devices.  Returns false if there is no such file.
  */
 static bool find_below(const char *device, struct file *f, unsigned int depth)
 {
@@ -156,6 +158,7 @@ static bool find_below(const char *device, struct file *f, unsigned int depth)
 /*
  * Sets @f to the regular file at @path, which has the status @st.  If @path is
  * a block device, sets @f to the file that is the backing store of the device.
+ * Returns false if there is no such file.
  */
 static bool find_file(const char *path, const struct stat *st, struct file *f)
 {

@@ -57,6 +57,7 @@ static bool close_target(const char *name, struct target_file *tf, bool done)
 
 /*
  * Copies the metadata that mke2fs and libext2fs have written to the prototype.
+ * Returns false after printing an error.
  */
 static bool copy_prototype(const struct image *im, int fd)
 {
@@ -155,7 +156,8 @@ static errcode_t write_super(const struct config *c, int fd,
 
 /*
  * Copies the superblock of the prototype to @super, and overwrites the
- * superblock in the prototype with zeroes.
+ * superblock in the prototype with zeroes.  Returns false after printing an
+ * error.
  */
 static bool take_super(const struct config *c, const struct image *im,
 		       char super[SUPERBLOCK_SIZE])
@@ -172,7 +174,7 @@ static bool take_super(const struct config *c, const struct image *im,
 
 /*
  * Writes the superblock last, so that an incomplete new image does not look
- * like a filesystem.
+ * like a filesystem.  Returns false after printing an error.
  */
 static bool put_super(const struct config *c, int fd,
 		      const char super[SUPERBLOCK_SIZE])
@@ -187,7 +189,8 @@ static bool put_super(const struct config *c, int fd,
 
 /*
  * Writes the image @im to @tf.  The prototype is copied first, because some of
- * its blocks are overwritten by the contents of files.
+ * its blocks are overwritten by the contents of files.  Returns false after
+ * printing an error.
  */
 static bool write_new(const struct config *c, struct e4l_tree *t,
 		      struct image *im, struct target_file *tf)

@@ -65,7 +65,10 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 	json_array_append_new(s->left_out, json_name(path));
 }
 
-/* Marks the inodes that have errors in the bitmaps of @damage. */
+/*
+ * Marks the inodes that have errors in the bitmaps of @damage.  Returns false
+ * after printing an error.
+ */
 static bool mark_damage(const struct source *s, const struct findings *found,
 			const struct e4l_load_damage *damage)
 {

@@ -43,7 +43,10 @@ static bool take_caps(const char *value, uint64_t *caps)
 	       take_number(value, 10, UINT64_MAX, caps);
 }
 
-/* Parses a word after the mode. selabel= is ignored, as Android does. */
+/*
+ * Parses a word after the mode.  selabel= is ignored, as Android does.  Returns
+ * false after printing an error.
+ */
 static bool take_option(const struct lines *l, struct line *line,
 			const char *word)
 {

@@ -143,7 +143,10 @@ static bool parse_size(const char *text, uint32_t blocksize, uint64_t *bytes)
 	return !*end && !__builtin_mul_overflow(*bytes, unit, bytes);
 }
 
-/* Refuses a SIZE that is not the size of the old filesystem. */
+/*
+ * Refuses a SIZE that is not the size of the old filesystem.  Returns false
+ * after printing an error.
+ */
 static bool has_size(const struct config *c, const struct target *old)
 {
 	uint64_t bytes = ext2fs_blocks_count(old->fs->super) *

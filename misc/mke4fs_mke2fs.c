@@ -45,7 +45,8 @@ static bool is_mke2fs(const char *path, const struct stat *own)
 
 /*
  * Sets @path (PATH_MAX bytes) to the path of mke2fs.  If mke4fs is installed as
- * mke2fs, uses the name to which dpkg-divert(1) renamed the original.
+ * mke2fs, uses the name to which dpkg-divert(1) renamed the original.  Returns
+ * false if there is no mke2fs.
  */
 static bool find_mke2fs(char *path)
 {

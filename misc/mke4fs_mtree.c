@@ -135,7 +135,7 @@ static bool take_size(struct spec *s, const char *value)
 
 /*
  * Parses SECONDS[.NANOSECONDS].  As in libarchive, NANOSECONDS is an integer,
- * not a fraction: 1.5 means 1 s + 5 ns.
+ * not a fraction: 1.5 means 1 s + 5 ns.  Returns false if the value is invalid.
  */
 static bool take_time(struct spec *s, const char *value)
 {
@@ -310,7 +310,7 @@ static bool take_keywords(const struct mtree *m, struct spec *s, char *words)
 	return true;
 }
 
-/* Handles a line "/unset KEYWORD..." or "/unset all". */
+/* Handles a line "/unset KEYWORD..." or "/unset all".  Always returns true. */
 static bool unset(struct mtree *m, char *words)
 {
 	char *word, *rest = words;
@@ -366,7 +366,10 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	return !refuse_image(m->l->c, s->content, s->content);
 }
 
-/* Adds a new entry.  An existing entry with the same path is replaced. */
+/*
+ * Adds a new entry.  An existing entry with the same path is replaced.  Returns
+ * false after printing an error.
+ */
 static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 		    uint32_t *id)
 {
@@ -405,7 +408,7 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 
 /*
  * Sets or removes the extended attributes of the entry @id, whose mode is
- * @mode.
+ * @mode.  Returns false after printing an error.
  */
 static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 			  uint32_t mode)
@@ -430,7 +433,10 @@ static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
 	return true;
 }
 
-/* Applies the keywords to the entry @id, whose current state is @e. */
+/*
+ * Applies the keywords to the entry @id, whose current state is @e.  Returns
+ * false after printing an error.
+ */
 static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 		   const struct e4l_entry *e)
 {

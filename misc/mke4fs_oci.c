@@ -264,6 +264,7 @@ static bool load_oci_layers(struct oci *o, const json_t *layers)
 
 /*
  * Keeps the configuration for --oci-config, and checks it against --platform.
+ * Returns false after printing an error.
  */
 static bool take_config(struct oci *o, const char *where, json_t *config,
 			char *text, size_t len)
@@ -520,7 +521,7 @@ static const struct digest *digest_in_name(const char *name, struct digest *d)
 
 /*
  * Loads the layers @names.  The configuration contains the digests of the
- * unpacked layers.
+ * unpacked layers.  Returns false after printing an error.
  */
 static bool load_docker_layers(struct oci *o, const json_t *names)
 {

@@ -46,7 +46,10 @@ static bool take_offset(struct config *c, const char *value)
 	       usage("-E offset=", value, "a number of bytes");
 }
 
-/* -E root_owner without a value means the user and group of the caller. */
+/*
+ * Parses the value of -E root_owner.  An empty value means the user and group
+ * of the caller.  Returns false after printing an error.
+ */
 static bool take_root_owner(struct config *c, const char *value)
 {
 	unsigned long long uid = getuid(), gid = getgid();
@@ -127,7 +130,10 @@ static const struct extended {
 	{ .name = "test_fs" },
 };
 
-/* Appends @word to a comma-separated list. */
+/*
+ * Appends @word to a comma-separated list.  Returns false after printing an
+ * error.
+ */
 static bool add_word(struct config *c, char **list, const char *word)
 {
 	char *longer;
@@ -193,7 +199,8 @@ static bool check_tunables(const char *list)
 
 /*
  * Handles the list of -E.  "tunables=" must be the last option of the list:
- * everything after it is the list of tunables.
+ * everything after it is the list of tunables.  Returns false after printing an
+ * error.
  */
 bool take_extended(void *config, char *list)
 {
@@ -238,7 +245,10 @@ static const struct {
 	{ "none", false },
 };
 
-/* Joins the arguments of all -O options. */
+/*
+ * Joins the arguments of all -O options.  Returns false after printing an
+ * error.
+ */
 static bool take_features(struct config *c, char *list)
 {
 	const char *at;
@@ -287,7 +297,8 @@ static const char *journal_tag(const char *options)
 
 /*
  * Replaces a tag in -J device= by the name of its device.  If two devices have
- * the tag, mke4fs prints an error; mke2fs would use either device.
+ * the tag, mke4fs prints an error; mke2fs would use either device.  Returns
+ * false after printing an error.
  */
 static bool take_journal(struct config *c, char *options)
 {

@@ -86,7 +86,10 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	return silent;
 }
 
-/* Sets *@g to the properties of the filesystem in @im. */
+/*
+ * Sets *@g to the properties of the filesystem in @im.  Returns false after
+ * printing an error.
+ */
 static bool note_growth(const struct config *c, const struct image *im,
 			struct growth *g)
 {
@@ -137,7 +140,8 @@ static bool look_at_size(const struct config *c, uint64_t file_bytes,
 
 /*
  * Calls look_at_size() for @bytes.  Doubles the size until the filesystem has
- * enough space for the journal and the inodes.
+ * enough space for the journal and the inodes.  Returns false after printing an
+ * error.
  */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)

@@ -60,7 +60,10 @@ bool begin_layer(const struct load *l, bool spooled);
  */
 bool spool_open(const struct load *l);
 
-/* Begins the contents of a new file in the spool. */
+/*
+ * Begins the contents of a new file in the spool.  Returns false after printing
+ * an error.
+ */
 bool spool_begin(const struct load *l);
 
 /*
@@ -97,7 +100,10 @@ const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
  */
 const char *xattr_check_change(const struct e4l_tree_xattr *x, uint32_t mode);
 
-/* In mke4fs_dir.c. Loads the directory @path. */
+/*
+ * In mke4fs_dir.c.  Loads the directory @path.  Returns false after printing an
+ * error.
+ */
 bool load_dir(struct load *l, const char *path);
 
 /*
@@ -125,7 +131,10 @@ struct tar_input {
 	void *priv;
 };
 
-/* In mke4fs_tar.c. Loads the archive @in as a layer. */
+/*
+ * In mke4fs_tar.c.  Loads the archive @in as a layer.  Returns false after
+ * printing an error.
+ */
 bool load_tar(struct load *l, const struct tar_input *in);
 
 /*
@@ -155,7 +164,10 @@ bool whiteout_is(const struct load *l);
  */
 bool whiteout_take(const struct load *l);
 
-/* In mke4fs_mtree.c. Applies the manifest @path to the loaded sources. */
+/*
+ * In mke4fs_mtree.c.  Applies the manifest @path to the loaded sources.
+ * Returns false after printing an error.
+ */
 bool load_manifest(struct load *l, const char *path);
 
 #endif

@@ -47,7 +47,9 @@ bool spool_open(const struct load *l)
 	return false;
 }
 
-/* Allocates space for one more stretch. */
+/*
+ * Allocates space for one more stretch.  Returns false after printing an error.
+ */
 static bool grow_stretches(const struct load *l)
 {
 	struct spool *s = l->spool;

@@ -140,7 +140,10 @@ static bool is_within(const struct tar *r)
 	return false;
 }
 
-/* Copies the data of the current entry to the spool, and adds them to @m. */
+/*
+ * Copies the data of the current entry to the spool, and adds them to @m.
+ * Returns false after printing an error.
+ */
 static bool take_data(struct tar *r, struct member *m)
 {
 	const void *buf;
@@ -191,7 +194,8 @@ static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
 
 /*
  * Adds the ACLs of the entry.  If @found contains an ACL as an extended
- * attribute, uses that attribute, because it has numbers.
+ * attribute, uses that attribute, because it has numbers.  Returns false after
+ * printing an error.
  */
 static bool take_acls(struct tar *r, struct archive_entry *entry,
 		      const struct e4l_tree_xattr *found, uint32_t *mode)
@@ -253,7 +257,7 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
  * Reads the data of @entry, and sets e->size to the size of the file.  The size
  * that libarchive returns is not reliable: libarchive can take the size from a
  * field of another type of member, or not know the size before the end of the
- * data.
+ * data.  Returns false after printing an error.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
@@ -348,7 +352,7 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 
 /*
  * Adds a hard link.  In cpio archives, the data can be stored with the last
- * name of a file.
+ * name of a file.  Returns false after printing an error.
  */
 static bool take_link(struct tar *r, struct archive_entry *entry)
 {
@@ -515,7 +519,7 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
  * initramfs.
  *
  * Only formats with a magic number are accepted, because any list of words
- * would be a valid mtree manifest.
+ * would be a valid mtree manifest.  Returns false after printing an error.
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
@@ -567,7 +571,7 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 /*
  * Loads all archives in @s.  If @s is a device, loads only one archive: a
  * device continues after the end of the archive, and can contain nothing but
- * zeroes, like /dev/zero.
+ * zeroes, like /dev/zero.  Returns false after printing an error.
  */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 {
@@ -656,7 +660,8 @@ static bool take_archives(struct tar *r)
 
 /*
  * Loads a zip archive from a file.  The archive is read from the directory at
- * its end, because only the directory has the modes of the files.
+ * its end, because only the directory has the modes of the files.  Returns
+ * false after printing an error.
  */
 static bool take_zip(struct tar *r, const struct stat *st)
 {
@@ -747,7 +752,8 @@ static void warn_of_old(const struct tar *r)
 /*
  * Refuses an archive in which a later file has replaced a directory that
  * contains files of the same archive, as tar(1) and Linux do.  In a layer, a
- * file can replace such a directory, as in container runtimes.
+ * file can replace such a directory, as in container runtimes.  Returns false
+ * after printing an error.
  */
 static bool keeps_all(const struct load *l)
 {

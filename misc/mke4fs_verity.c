@@ -40,7 +40,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
 
 /*
  * Appends the content of the file @id, and zeroes up to the end of the last
- * block.
+ * block.  Returns false after printing an error.
  */
 static bool append_content(const struct load *l, uint32_t id, uint64_t size)
 {
@@ -67,7 +67,7 @@ static bool go_on(uint64_t done, void *priv)
 
 /*
  * Appends the metadata of fs-verity to the spool: the Merkle tree of the @size
- * bytes at @data, and the descriptor.
+ * bytes at @data, and the descriptor.  Returns false after printing an error.
  */
 static bool append_metadata(struct spool *s, uint64_t data, uint64_t size)
 {
@@ -185,7 +185,10 @@ static bool take_file(struct load *l, uint32_t id, const char *pattern,
 	return done;
 }
 
-/* Adds fs-verity's metadata to the files whose paths match @pattern. */
+/*
+ * Adds fs-verity's metadata to the files whose paths match @pattern.  Returns
+ * false after printing an error.
+ */
 static bool take_pattern(struct load *l, const char *pattern)
 {
 	const char *relative = pattern + strspn(pattern, "/");

@@ -78,7 +78,10 @@ static bool write_changes(const struct tune4fs *cfg, struct keeper *p,
 	return cfg->dry_run ? keeper_check(p, cfg) : keeper_write(p, cfg, t);
 }
 
-/* Stores @after, and reports the differences from @before. */
+/*
+ * Stores @after, and reports the differences from @before.  Returns false after
+ * printing an error.
+ */
 static bool store(const struct tune4fs *cfg, struct keeper *p,
 		  const struct e4l_tunables *before,
 		  const struct e4l_tunables *after)
@@ -123,7 +126,10 @@ static bool change(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Removes the attribute that stores the tunables, even if damaged. */
+/*
+ * Removes the attribute that stores the tunables, even if damaged.  Returns
+ * false after printing an error.
+ */
 static bool clear(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *none = e4l_tunables_new();

@@ -128,7 +128,10 @@ struct report {
 	struct skipped skipped[REPORT_MAX];
 };
 
-/* Prints the changes, or the table of --list. */
+/*
+ * Prints the changes, or the table of --list.  Returns false after printing an
+ * error.
+ */
 bool report_print(const struct report *r);
 
 /* Returns whether a tunable was not applied because of an error. */

@@ -147,7 +147,7 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 
 /*
  * Checks an unmounted filesystem, because a filesystem with errors must not be
- * written.
+ * written.  Returns false after printing an error.
  */
 static bool check_sound(const struct target *t, struct e4l *e,
 			const struct tune4fs *cfg)
@@ -167,7 +167,7 @@ static bool check_sound(const struct target *t, struct e4l *e,
 
 /*
  * Refuses --undo-file for a mounted filesystem, because changes by the kernel
- * cannot be recorded in an undo file.
+ * cannot be recorded in an undo file.  Returns false after printing an error.
  */
 static bool has_only_its_options(const struct keeper *p,
 				 const struct tune4fs *cfg)

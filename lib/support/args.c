@@ -292,7 +292,7 @@ static int usage(const struct args_common *common, int *status)
 
 /*
  * Makes the tables of getopt_long().  Each option adds at most one letter and
- * one long name to the tables.
+ * one long name to the tables.  Returns false if there is no memory.
  */
 static bool make_tables(const struct args_tool *tool, char **letters,
 			struct option **longs)
@@ -346,7 +346,7 @@ static struct args_texts *next_texts(const struct args_tool *tool,
 
 /*
  * Allocates each ARGS_TEXTS array for @argc texts, because the command line has
- * at most @argc texts.
+ * at most @argc texts.  Returns false if there is no memory.
  */
 static bool make_room(const struct args_tool *tool, int argc, void *config)
 {

@@ -123,7 +123,8 @@ static bool write_beside(char *temporary, const char *path,
 
 /*
  * Blocks signals while the temporary file exists, so that a signal that ends
- * the process does not leave the temporary file in the directory.
+ * the process does not leave the temporary file in the directory.  Returns
+ * false after printing an error.
  */
 static bool write_undisturbed(char *temporary, const char *path,
 			      const struct content *content)

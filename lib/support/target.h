@@ -76,7 +76,7 @@ bool target_open_read(struct target *t, const char *name, uint64_t partition,
  * Opens @name like target_open_read(), with the same @quiet.  If @name is a
  * regular file on a mounted ext4 filesystem and contains no filesystem, the
  * error message recommends the e4frag command that reports the layout of the
- * file.
+ * file.  Returns false after printing an error.
  */
 bool target_open_report(struct target *t, const char *name, uint64_t partition,
 			bool quiet);
@@ -106,7 +106,7 @@ char *locate_inside(const struct target *t, const char *name);
  * Opens a source that must not change until target_close(), like
  * target_open_read().  Refuses a source that is mounted or attached to a loop
  * device, and takes a shared lock on the source.  @t->lock_fd is open for
- * reading.
+ * reading.  Returns false after printing an error.
  */
 bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
@@ -192,7 +192,8 @@ bool target_has_no_errors(const struct target *t);
  * Opens @name for reading, to plan a change.  Refuses every state that
  * target_open_change() refuses, with the same messages.  A directory of a
  * mounted filesystem is opened as by target_open_read() with @quiet, and is
- * refused only if the filesystem has recorded errors.
+ * refused only if the filesystem has recorded errors.  Returns false after
+ * printing an error.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);

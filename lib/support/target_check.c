@@ -63,7 +63,7 @@ static bool has_doubtful_super(errcode_t err)
 
 /*
  * Opens a backup superblock, because opening the primary superblock failed with
- * doubt->super.
+ * doubt->super.  Returns false after printing an error.
  */
 static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 {

@@ -10,7 +10,10 @@
 
 static const char prefixes[] = "KMGTPE";
 
-/* Reads the digits at *@text, and moves *@text after them. */
+/*
+ * Reads the digits at *@text, and moves *@text after them.  Returns false if
+ * there is no digit, or if the number is too large.
+ */
 static bool parse_digits(const char **text, uint64_t *value)
 {
 	char *end;
@@ -23,7 +26,10 @@ static bool parse_digits(const char **text, uint64_t *value)
 	return errno == 0;
 }
 
-/* Reads up to six digits after a decimal point as millionths. */
+/*
+ * Reads up to six digits after a decimal point as millionths.  Returns false if
+ * the fraction is invalid.
+ */
 static bool parse_fraction(const char **text, uint64_t *millionths)
 {
 	uint32_t digit = UNITS_WHOLE / 10;

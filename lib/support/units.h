@@ -30,7 +30,7 @@ struct units_share {
 
 /*
  * Parses a size as units_parse_size() does, or 0% to 100% with at most four
- * digits after the point.
+ * digits after the point.  Returns false if @text is invalid.
  */
 bool units_parse_share(const char *text, struct units_share *share);
 

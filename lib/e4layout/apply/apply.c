@@ -553,7 +553,7 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 /*
  * Fills a job with copies.  Copies to adjacent destinations are written
  * together, if they fit into one job.  If the job does not have enough space
- * left, these copies go to the next job.
+ * left, these copies go to the next job.  Returns false if no copies are left.
  */
 static bool copy_next(void *arg, void *priv)
 {

@@ -219,7 +219,8 @@ static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
 /*
  * Chooses the start of the free extent directly before the directory's longest
  * run.  When the rebuild frees the run, the run merges with the remainder of
- * the free extent.
+ * the free extent.  Returns false if the free extent has fewer than @n
+ * clusters.
  */
 static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
 {

@@ -20,14 +20,16 @@ uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation);
 
 /*
  * Verifies the checksum of the inode @raw, which has s_inode_size bytes as on
- * disk.
+ * disk.  Returns true if the checksum is right, or if the filesystem has no
+ * metadata checksums.
  */
 bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw);
 
 /*
  * Verifies the checksum of @block, an extent tree block as on disk.  The caller
  * must have checked that the block has space for eh_max entries.  @seed is the
- * result of e4l_inode_seed() for the owner of the block.
+ * result of e4l_inode_seed() for the owner of the block.  Returns true if the
+ * checksum is right, or if the filesystem has no metadata checksums.
  */
 bool e4l_extent_block_csum_ok(ext2_filsys fs, uint32_t seed,
 			      const void *block);

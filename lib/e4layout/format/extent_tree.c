@@ -191,6 +191,7 @@ errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 /*
  * If the data block @pblk is contiguous with the last token after index @base,
  * extends the last token.  If @pblk is not contiguous, appends a token.
+ * Returns false if there is no memory.
  */
 static bool push_data_block(struct e4l_token_vec *out, size_t base,
 			    blk64_t pblk, uint32_t lblk)

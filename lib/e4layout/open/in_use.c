@@ -75,7 +75,10 @@ typedef bool look_fn(const char *dir, struct window *w);
 
 /* -------------------------------------------------------------------- sysfs */
 
-/* Reads the first line of @file, up to @size - 1 bytes, in one read. */
+/*
+ * Reads the first line of @file, up to @size - 1 bytes, in one read.  Returns
+ * false if nothing was read.
+ */
 static bool read_sysfs(const char *dir, const char *file, char *buf,
 		       size_t size)
 {
@@ -175,7 +178,7 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 /*
  * Finds the backing file of a loop device by the device and inode numbers that
  * the kernel reports.  The name of the backing file can meanwhile refer to
- * another file.
+ * another file.  Returns false on failure.
  */
 static bool ask_loop(int fd, struct window *w)
 {
@@ -197,7 +200,7 @@ static bool ask_loop(int fd, struct window *w)
 
 /*
  * Finds the backing file of a loop device by name, for users without permission
- * for LOOP_GET_STATUS64.
+ * for LOOP_GET_STATUS64.  Returns false on failure.
  */
 static bool guess_loop(const char *dir, struct window *w)
 {

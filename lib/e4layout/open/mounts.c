@@ -243,7 +243,10 @@ char *e4l_mount_device(const struct e4l_mount *m)
 			minor(m->dev)) < 0 ? NULL : path;
 }
 
-/* Finds the line of the mount with the number @id in mountinfo. */
+/*
+ * Finds the line of the mount with the number @id in mountinfo.  Returns false
+ * if there is no such line.
+ */
 static bool find_line(unsigned long long id, char **line)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -259,7 +262,7 @@ static bool find_line(unsigned long long id, char **line)
 
 /*
  * Finds the mount number of @path without statx(2), which returns the mount
- * number only in Linux 5.8 and later.
+ * number only in Linux 5.8 and later.  Returns false on failure.
  */
 static bool mount_id(const char *path, unsigned long long *id)
 {
