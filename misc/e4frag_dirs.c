@@ -45,9 +45,9 @@ struct dirs {
 /* ----------------------------------------------------------- rows of inodes */
 
 /*
- * Returns a pointer to the row number of @ino.  If the unit of @ino does not
- * exist and @make is true, allocates the unit.  If the unit does not exist and
- * @make is false, or if memory runs out, returns NULL.
+ * Returns a pointer to the element of @ino in d->in.  If the unit of d->in that
+ * contains the element is not allocated, and @make is true, allocates the unit.
+ * If @make is false, or if memory runs out, returns NULL for such a unit.
  */
 static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 {

@@ -18,13 +18,13 @@ struct look {
 	struct block_map *map;		/* NULL: not requested */
 	/*
 	 * histograms: files by number of extents, and directories by number of
-	 * inode-table blocks beyond the ideal
+	 * inode-table blocks beyond the smallest possible number
 	 */
 	struct look_histogram extents, locality;
 	/*
-	 * the directories with the most inode-table blocks beyond the ideal,
-	 * the worst first; directories with equally many blocks are sorted by
-	 * inode number
+	 * The directories with the most inode-table blocks beyond the smallest
+	 * possible number, the worst first.  Directories with equally many
+	 * blocks are sorted by inode number.
 	 */
 	struct e4l_dir_locality dirs[LOOK_DIRS];
 	size_t n_dirs;

@@ -13,7 +13,10 @@
 #include "mke4fs_merkle.h"
 
 #define DIGESTS		(MERKLE_BLOCK_BYTES / SHA256_DIGEST_SIZE)
-/* the digests of a piece fill whole blocks of the next level */
+/*
+ * number of blocks that are read and hashed at once; the digests of these
+ * blocks fill whole blocks of the next level of the tree
+ */
 #define PIECE_BLOCKS	(2 * DIGESTS)
 #define PIECE_BYTES	(PIECE_BLOCKS * MERKLE_BLOCK_BYTES)
 #define PIECE_DIGEST_BYTES (PIECE_BLOCKS * SHA256_DIGEST_SIZE)

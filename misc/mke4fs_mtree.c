@@ -50,7 +50,7 @@ struct mtree {
 	struct load *l;
 	struct lines lines;
 	struct spec set;		/* keywords of /set */
-	/* directory for names without a slash */
+	/* current directory, which contains names without a slash */
 	char *cwd;
 };
 

@@ -362,7 +362,10 @@ static bool judge(struct search *s, const struct image *im, bool *over)
 	int64_t off = slack(s->c, im, s->tried, s->err);
 	bool fits = !s->err && off >= 0;
 
-	/* The lower bound is not valid for prototypes without a journal. */
+	/*
+	 * The lower bound was found for prototypes with a journal.  A smaller
+	 * prototype without a journal can fit.
+	 */
 	if (fits && s->small > s->tried)
 		s->small = 0;
 	if (fits || s->small < s->tried)
@@ -413,7 +416,7 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;		/* the bound was found with fewer inodes */
+	s->large = 0;	/* the upper bound was found with fewer inodes */
 	return true;
 }
 

@@ -49,8 +49,8 @@ bool complain(const struct load *l, const char *what);
 bool complain_tree(const struct load *l, errcode_t err);
 
 /*
- * Begins a layer of the tree.  If @spooled is true, its contents are in the
- * spool.  Returns false after printing an error.
+ * Begins a layer of the tree.  If @spooled is true, the contents of the layer's
+ * files are in the spool file.  Returns false after printing an error.
  */
 bool begin_layer(const struct load *l, bool spooled);
 

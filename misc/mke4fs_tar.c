@@ -141,8 +141,8 @@ static bool is_within(const struct tar *r)
 }
 
 /*
- * Copies the data of the current entry to the spool, and adds them to @m.
- * Returns false after printing an error.
+ * Copies the data of the current entry to the spool, and passes the data to
+ * member_add() for later checks.  Returns false after printing an error.
  */
 static bool take_data(struct tar *r, struct member *m)
 {
@@ -194,8 +194,8 @@ static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
 
 /*
  * Adds the ACLs of the entry.  If @found contains an ACL as an extended
- * attribute, uses that attribute, because it has numbers.  Returns false after
- * printing an error.
+ * attribute, uses that attribute, because the attribute has numeric IDs.
+ * Returns false after printing an error.
  */
 static bool take_acls(struct tar *r, struct archive_entry *entry,
 		      const struct e4l_tree_xattr *found, uint32_t *mode)

@@ -58,7 +58,8 @@ struct ext4_join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
-#define LONGEST	16	/* LONGEST of "join beside" */
+/* "join beside" zeroes gaps of at most this number of unwritten blocks */
+#define LONGEST	16
 /* blocks that a process T of "join beside" preallocates */
 #define TAIL	64
 
@@ -175,8 +176,8 @@ static uint32_t extents(int fd)
 
 /*
  * Starts a child that joins extents, and kills the child after some extents
- * have been joined.  The argument of the call is in shared memory, so that the
- * parent can read the result.
+ * have been joined.  The argument of the ioctl is in shared memory, so that the
+ * parent can read the results of the ioctl.
  */
 static void killed(char **argv)
 {

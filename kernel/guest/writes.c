@@ -147,8 +147,8 @@ static void write_part(char **argv)
 }
 
 /*
- * Returns whether @buf is the complete content of a write to @block with a
- * number of @nr or more.
+ * Returns whether @buf is the complete content that write number @nr, or a
+ * later write, has written to @block.
  */
 static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
 {

@@ -89,7 +89,8 @@ struct e4l_check_options {
 	void (*finding)(const struct e4l_finding *finding, void *priv);
 	/*
 	 * Called while the check runs, from one thread at a time.  @doing is
-	 * static text; each pass has its own pointer.  progress() may be NULL.
+	 * static text that describes the current pass.  The pointer @doing
+	 * changes when a new pass begins.  progress() may be NULL.
 	 */
 	void (*progress)(const char *doing, uint64_t done, uint64_t total,
 			 void *priv);

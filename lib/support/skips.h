@@ -18,7 +18,7 @@ struct skip_text {
 };
 extern const struct skip_text skip_texts[E4L_SKIP_REASONS];
 
-/* The names in JSON: "file", "directory" or "inodes". */
+/* Name of each enum e4l_skip_kind in JSON: "file", "directory", "inodes". */
 extern const char *const skip_kinds[E4L_SKIP_KINDS];
 
 /*

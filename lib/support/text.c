@@ -129,7 +129,10 @@ void text_put_word(FILE *out, const char *name)
 /* ------------------------------------------------------------------- tables */
 
 #define CUT "..."
-/* Columns are omitted until the last column is at least this wide. */
+/*
+ * If a table is too wide, other columns are omitted until the last column has
+ * at least this width, in terminal columns.
+ */
 #define LEAST_NAME 20
 
 /* Returns how many columns of a terminal the character takes. */

@@ -15,7 +15,11 @@
 #include "undo_guard.h"
 
 #define UNIT		1024		/* bytes in a block of an undo file */
-#define MAX_WRITES	1024		/* maximum number of waiting writes */
+/*
+ * Limits of the writes to the device that wait until the undo file is durable:
+ * number of writes, and sum of their lengths.
+ */
+#define MAX_WRITES	1024
 #define MAX_BYTES	(16u << 20)
 
 /* The first block of an undo file. Numbers are little-endian. */
@@ -30,7 +34,7 @@ struct undo_header {
 	uint32_t header_crc;
 };
 
-/* A waiting write. */
+/* A write to the device that waits until the undo file is durable. */
 struct chunk {
 	struct chunk *next;
 	/* bytes from the start of the device or undo file */

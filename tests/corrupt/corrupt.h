@@ -106,7 +106,11 @@ void die_if(errcode_t err, const char *doing);
 void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len);
 /* Restores all saved bytes. */
 void undo_case(struct corpus *c);
-/* Makes the cases of one value, which is given as bytes. */
+/*
+ * Makes the test cases that replace the @len bytes at byte @at of the image by
+ * @bytes: with a correct checksum, if the structure has a checksum, and without
+ * a change of the checksum.
+ */
 void try_bytes(struct corpus *c, const struct site *s, const char *field,
 	       uint64_t at, uint32_t len, const void *bytes, const char *value);
 

@@ -23,7 +23,11 @@ struct spot {
 struct spots {
 	struct spot *v;
 	size_t n;
-	size_t *first;	/* index of each kind's first spot, and the end */
+	/*
+	 * first[kind]: index in @v of the first spot in structures of that
+	 * kind; first[n_kinds] is @n
+	 */
+	size_t *first;
 	size_t n_kinds;
 	uint64_t state;
 };

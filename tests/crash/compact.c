@@ -11,7 +11,7 @@
 #include "e4layout/journal/change.h"
 #include "crash.h"
 
-/* limit of names per directory: two blocks hold fewer names */
+/* maximum number of names; two blocks are full before this number is reached */
 #define NAMES 1000
 #define KEPT 5 /* number of names that stay; one block holds them */
 #define INDEXED 60	/* files in the htree directory of bench_make() */

@@ -390,7 +390,10 @@ static size_t test_kind(struct bench *b, struct recorded *r, const char *kind,
 	return test_kills(b, r, set);
 }
 
-/* Runs one scenario.  @kinds ends with NULL. */
+/*
+ * Runs the tests @kinds ("states", "faults" or "kills"; the list ends with
+ * NULL) of one scenario.  Returns the number of failures.
+ */
 static size_t run_scenario(const struct scenario *sc, char **kinds,
 			   struct settings *set)
 {

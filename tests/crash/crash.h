@@ -189,8 +189,9 @@ struct digest {
 bool all_zero(const uint8_t *buf, size_t len);
 
 /*
- * Digests all used inodes of the filesystem at @path.  @by_name: files are
- * identified by their names, and their numbers are part of the layout.
+ * Digests all used inodes of the filesystem at @path.  If @by_name is true,
+ * identifies files by their names, and counts inode numbers as part of the
+ * layout.
  */
 errcode_t digest_fs(const char *path, bool by_name, struct digest *d);
 
@@ -247,7 +248,7 @@ struct sampling {
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */
-	bool first_loss;	/* stop at the first lost state */
+	bool first_loss;	/* stop at the first state that fails a check */
 };
 
 /*

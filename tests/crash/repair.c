@@ -66,8 +66,9 @@ static bool is_usual(const char *line)
 		"***** FILE SYSTEM WAS MODIFIED *****", " files (",
 		": clean, ",
 		/*
-		 * counts are not part of transactions: e2fsck also corrects
-		 * counts after crashes of the kernel
+		 * the free counts of the superblock are not part of
+		 * transactions: e2fsck also corrects these counts after a crash
+		 * of the kernel
 		 */
 		"Free blocks count wrong (", "Free inodes count wrong (",
 		"Fix? yes",

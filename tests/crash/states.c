@@ -54,7 +54,7 @@ struct machine {
 	struct verdict *verdict;
 	/* a repair has changed the files, which now differ from dev[].mem */
 	bool repaired;
-	bool first_loss;		/* stop after the first lost state */
+	bool first_loss;	/* stop at the first state that fails a check */
 };
 
 static uint32_t rnd(struct machine *m, uint32_t below)

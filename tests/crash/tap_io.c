@@ -58,7 +58,7 @@ void tap_clear(struct tap_log *log)
 	log->room = log->marked = log->calls = log->fail_at = log->failed = 0;
 }
 
-/* Whether the next call fails. */
+/* Counts a write or flush, and returns whether the write or flush must fail. */
 static bool fails(struct tap_log *log)
 {
 	log->calls++;

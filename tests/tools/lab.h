@@ -139,7 +139,7 @@ static inline ext2_ino_t node_ino(const struct lab *l, const struct node *n)
 }
 
 struct extra *node_extra(struct lab *l, struct node *n);
-/* Returns the end of the last logical block that @n maps. */
+/* Returns the last mapped logical block of @n plus 1; 0: no block is mapped. */
 __u32 node_end_lblk(const struct node *n);
 
 typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
@@ -184,7 +184,7 @@ blk64_t take_run(struct lab *l, blk64_t len_blks);
 __u32 node_meta_needed(struct lab *l, const struct node *n, int *depth);
 /* Returns the number of entries in each leaf or index block of @n's tree. */
 __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf);
-/* Takes the missing blocks for the map of @n. */
+/* Allocates the extent-tree or indirect blocks that @n still needs. */
 void node_settle(struct lab *l, struct node *n);
 
 /*

@@ -149,7 +149,10 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 		at = check_entry(m, ino, at, &es[i], limited);
 	}
 	m->hits += found;
-	/* in the last inode, no block after the last block can be missing */
+	/*
+	 * the last inode uses the last possible block of a file: a lookup that
+	 * reaches the end counts no miss
+	 */
 	if (found == n || (at == BLOCKS && ino == INODES - 1))
 		return;
 	m->misses++;

@@ -14,7 +14,7 @@
 #include "unit.h"
 
 #define BLOCKS		60
-#define MOST		32		/* maximum number of places per block */
+#define MOST		32		/* maximum number of inodes per block */
 #define DIRS		40
 
 /* Values of place[][] that are not the number of a directory. */

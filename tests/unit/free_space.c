@@ -8,7 +8,7 @@
 #include "e4layout/read/free_space.h"
 #include "unit.h"
 
-/* Options of mke2fs, and the share of the blocks to use, in percent. */
+/* Options of mke2fs, and the percentage of the blocks to use. */
 static const struct {
 	const char *mke2fs;
 	unsigned int full;

@@ -443,7 +443,10 @@ static void add_walls(struct world *w, unsigned int walls, uint64_t *used)
 	}
 }
 
-/* Adds files until @aim clusters are in use. */
+/*
+ * Adds files, with runs of at most @most clusters, until about @aim clusters
+ * are in use.  *@used is the number of used clusters.
+ */
 static void fill_up(struct world *w, uint64_t aim, uint32_t most, uint64_t *used)
 {
 	uint64_t at = random() % w->clusters;

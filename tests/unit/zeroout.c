@@ -243,7 +243,7 @@ START_TEST(merges_and_passes_on)
 	e4l_zeroout_file_write(f, 0, 499, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 2);
 	ck_assert_uint_eq(got[0].len, 502);
-	/* write the whole tail */
+	/* write the last 498 blocks, so that the file has one extent */
 	e4l_zeroout_file_write(f, 502, 498, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 1);
 	ck_assert_uint_eq(got[0].len, 1000);

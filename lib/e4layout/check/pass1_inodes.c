@@ -190,7 +190,8 @@ static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 }
 
 /*
- * Whether the extent tree is empty.  e2fsck ignores the depth of an empty tree.
+ * Whether i_block begins with an extent header without entries.  The depth is
+ * not tested, because e2fsck ignores the depth of an empty tree.
  */
 static bool is_empty_and_deep(const struct ext2_inode *inode)
 {

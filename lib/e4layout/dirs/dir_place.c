@@ -7,8 +7,9 @@
 
 #define ROOT_EXTENTS	4	/* number of extents that fit into an inode */
 /*
- * If no rebuild is possible without a loss, a rebuild outside the directory's
- * own blocks may shorten the largest free extent by 1/LITTLE of its length.
+ * If every rebuild outside the directory's own blocks would make the free space
+ * worse, such a rebuild may shorten the largest free extent by 1/LITTLE of its
+ * length.
  */
 #define LITTLE		16
 
@@ -280,9 +281,9 @@ static const struct {
 };
 
 /*
- * Fills in @step, which rebuilds the directory at @place.  If the step fits
- * into a transaction, and @disk permits the free space after the step, sets
- * *@good to true.
+ * Fills in @step, which rebuilds the directory at @place.  Sets *@good to
+ * whether the step fits into a transaction, and the free space after the step
+ * is within the limits of @disk.
  */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,

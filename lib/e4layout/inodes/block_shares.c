@@ -294,9 +294,9 @@ static bool has_own(const struct share *s, uint32_t n)
 }
 
 /*
- * Examines the blocks that already hold inodes of the directory and have at
- * least @n free inodes.  Returns the index of the cell that is_better()
- * prefers.  If there is no block, returns NONE.
+ * Finds a block that already holds inodes of the directory and has at least @n
+ * free inodes.  Returns the index in s->q->cells of the cell (pair of directory
+ * and block) that is_better() prefers.  If no block is found, returns NONE.
  */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {

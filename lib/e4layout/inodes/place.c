@@ -538,8 +538,8 @@ static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 
 /*
  * Returns the group in which find_group_other() of Linux would place a file of
- * directory @dir.  Call this function if no window for the file has a free
- * inode.
+ * directory @dir.  @last is the group of the last inode found for such a file.
+ * Call this function if no window for the file has a free inode.
  */
 static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t last)

@@ -60,7 +60,11 @@ struct member_at {
 	uint32_t block;
 	uint32_t dir : 31, fixed : 1;
 	ext2_ino_t ino;			/* inode number before all moves */
-	uint32_t lblk; /* directory block of the entry, or SELF */
+	/*
+	 * logical directory block with the entry of the inode; SELF: the inode
+	 * is the directory's own inode
+	 */
+	uint32_t lblk;
 };
 
 /*

@@ -117,8 +117,9 @@ static void walk(struct trails *t, uint32_t block)
 
 /*
  * Returns the index of move number @i of a closed trail (sequence of moves), in
- * the order of execution.  For an edge to or from the pool, returns POOLED.
- * After the last move, the numbers continue with the first move.
+ * the order of execution.  If the edge is not a move, but begins or ends at the
+ * additional node "pool", returns POOLED.  After the last move, the numbers
+ * continue with the first move.
  */
 static uint32_t nth(const struct trails *t, size_t i)
 {

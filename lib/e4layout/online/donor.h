@@ -22,7 +22,7 @@ struct e4l_slice {
 
 struct e4l_donor {
 	int root_fd; /* descriptor of the root directory, borrowed */
-	/* moved parts whose data may not be on disk yet; borrowed */
+	/* moved ranges of files whose data may not be on disk yet; borrowed */
 	struct e4l_behind *behind;
 	uint32_t blocksize;
 	/*
@@ -55,7 +55,8 @@ struct e4l_donor {
 
 /*
  * Initializes @d, without reserving space.  Before each commit, and before the
- * donor is closed, @d finishes the parts of @behind.  Returns 0 or an errno.
+ * donor is closed, the donor waits until the data of all moved blocks in
+ * @behind is on disk.  Returns 0 or an errno.
  */
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind);

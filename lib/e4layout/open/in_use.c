@@ -295,7 +295,10 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ------------------------------------------------------- underlying devices */
 
-/* Adds the devices and the file below the last level of @u as levels. */
+/*
+ * Fills u->level with the same range on the lower devices: each level is on the
+ * device below the previous level.  A file is the last level.
+ */
 static errcode_t dig(struct e4l_in_use *u)
 {
 	const struct bytes *last;
@@ -443,9 +446,9 @@ static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 }
 
 /*
- * Records a mount of the device of @b.  A recorded mount is replaced only by
- * the first mount of a filesystem that begins with the first byte of the
- * original range.
+ * Records a mount of the device of @b in s->by.  A mount of a filesystem that
+ * begins with the first byte of the original range is preferred.  Among equally
+ * good mounts, the first mount is recorded.
  */
 static void note_mount(struct search *s, const struct bytes *b)
 {

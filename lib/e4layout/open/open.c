@@ -485,8 +485,7 @@ static errcode_t check_options(const struct e4l_open_options *o)
 }
 
 /*
- * Does steps 2 to 4 of e4l_open(): locks the device, tests the superblock, and
- * opens the filesystem.
+ * Locks the device, tests the superblock, and opens the filesystem.
  */
 static errcode_t open_held(struct e4l_hold *h,
 			   const struct e4l_open_options *o, ext2_filsys *fs,

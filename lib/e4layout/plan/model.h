@@ -73,7 +73,8 @@ struct e4l_plan {
 	struct e4l_frag *frag;
 	struct e4l_item *item;
 	struct e4l_owner *owner;
-	uint32_t *spare;		/* the clusters of spare tree blocks */
+	/* clusters of the tree blocks that the plan can free */
+	uint32_t *spare;
 	uint32_t n_frags, n_items, n_owners, n_spares;
 	size_t max_frags, max_items, max_owners, max_spares;
 	struct e4l_zero_run *zero;	/* sorted by file and logical block */

@@ -20,7 +20,7 @@ struct place {
 	uint32_t start, what;
 };
 
-/* The slot with index @slot.  @key grows with the share of used clusters. */
+/* A slot.  @key increases with the fraction of used clusters in the slot. */
 struct candidate {
 	uint32_t key, slot;
 };

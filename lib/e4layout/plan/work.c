@@ -231,7 +231,8 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 }
 
 /*
- * Uses the fragments of the model w->m, which has the layout before the plan.
+ * Tests the first fragment of the item in w->m, which has the layout before the
+ * plan.  A fragment that is not in w->m is tested in w->frag.
  */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {

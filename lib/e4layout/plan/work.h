@@ -19,8 +19,10 @@ enum e4l_item_state {
 enum e4l_file_state {
 	E4L_AS_BEFORE,
 	E4L_PACKED,		/* the surplus tree blocks are free */
-	E4L_IMPROVED,		/* packed and zeroed, but still fragmented */
-	E4L_FINISHED,		/* unfragmented, zeroed and packed */
+	/* no surplus tree blocks; unwritten runs are zeroed; fragmented */
+	E4L_IMPROVED,
+	/* no surplus tree blocks; unwritten runs are zeroed; unfragmented */
+	E4L_FINISHED,
 };
 
 /*
@@ -268,9 +270,11 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
  */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*
- * Packs a file that was moved after its last packing and has tree blocks,
- * because a move does not shrink the extent tree.  A file that is not finished
- * is packed only if its extents fit into the inode.
+ * Adds a move that rebuilds the extent tree of a file with as few tree blocks
+ * as possible, because a move of data does not shrink the tree.  Does nothing
+ * if the file has no tree blocks, or was not moved after the last rebuild.  A
+ * tree of a file that is not finished is rebuilt only if all extents fit into
+ * the inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Ends a batch: marks the clusters that the batch frees as free. */

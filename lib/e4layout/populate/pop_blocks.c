@@ -251,10 +251,11 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 /* Supplies the blocks of a file, cluster by cluster, in logical order. */
 struct supply {
 	uint64_t left;		/* number of blocks to allocate */
-	uint64_t pblk, len;	/* allocated blocks not supplied yet */
+	/* blocks that are allocated, but not yet assigned to the file */
+	uint64_t pblk, len;
 	/* last logical cluster that got blocks, plus 1; 0: none yet */
 	uint64_t cluster;
-	/* first physical block of this cluster */
+	/* first physical block of the last logical cluster that got blocks */
 	uint64_t at;
 };
 

@@ -141,8 +141,9 @@ static errcode_t sort_children(struct e4l_populate *p)
 /* -------------------------------------------- the walk over all directories */
 
 /*
- * Visits the child @id of @dir: sets the link count, the priority and the owner
- * of the link group of the child.
+ * Visits the child @id of @dir.  Sets the link count and the default priority
+ * of the child.  If the child is the first name of an inode with several names,
+ * the child becomes the owner of the link group.
  */
 static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
 {

@@ -103,8 +103,9 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 }
 
 /*
- * Sets *@ref to the byte offset of the reference, in the lowest tree block, to
- * the block that holds the entry of @id.  Creates missing tree blocks.
+ * Finds the element of the lowest tree block that refers to the block with the
+ * entry of @id.  Sets *@ref to the offset of this element in the quota file, in
+ * bytes.  Creates missing tree blocks.
  */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
 {

@@ -29,10 +29,11 @@ struct e4l_source {
 	 * directory has no node; 0: no directory is open
 	 */
 	uint32_t dir;
-	uint16_t dir_source;	/* source that has the directory */
+	/* index in e4l_tree.sources of the source that contains @dir */
+	uint16_t dir_source;
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
-	char *between;		/* buffer for bytes between ranges */
+	char *between;	/* buffer for unneeded bytes between two ranges */
 };
 
 /*

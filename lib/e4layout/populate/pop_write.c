@@ -69,7 +69,7 @@ struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* protects all members below, and p->fs->io */
 	pthread_cond_t free;	/* signaled when a chunk becomes free */
-	size_t item;		/* index of the first item of the next part */
+	size_t item;	/* index of the item with which the next part begins */
 	uint32_t skip;
 	struct chunk chunks[MAX_WRITERS];
 	unsigned int n_chunks;

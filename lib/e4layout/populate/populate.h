@@ -189,7 +189,7 @@ uint64_t e4l_pop_take(struct e4l_populate *p, uint64_t len, uint64_t *pblk);
  */
 errcode_t e4l_pop_cut_segs(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
-/* Assigns blocks to the content of the node @id, which has NODE_BLOB. */
+/* Assigns blocks to the blob of the node @id, which has the flag NODE_BLOB. */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 

@@ -60,7 +60,8 @@ struct node {
 	uint32_t n_child;
 	union {
 		uint32_t hash;	/* after planning: hash of the name */
-		uint32_t layer;	/* before planning: number of the layer */
+		/* before planning: number of the layer that added the node */
+		uint32_t layer;
 	};
 	uint32_t uid, gid;
 	uint32_t ino;

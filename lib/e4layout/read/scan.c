@@ -100,7 +100,10 @@ struct node {
  * content of the tree block follows the token.
  */
 struct walk {
-	/* index of the next token, for each list on the path */
+	/*
+	 * at[0]: index of the next token in the list of the inodes; at[i]:
+	 * index of the next token of the tree block at level i of nesting
+	 */
 	size_t at[EXTENT_MAX_DEPTH + 2];
 	unsigned int depth;
 };
@@ -301,7 +304,10 @@ static bool push_bad_inode(struct job *job, ext2_ino_t ino, blk64_t blk,
 	}) && push_damage(job, blk, why);
 }
 
-/* Appends the tokens of an inode and of the root of its map. */
+/*
+ * Appends tokens (struct e4l_token) that describe an inode and the entries in
+ * the root of its block map.
+ */
 static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
 			      enum e4l_map map)
 {
@@ -719,7 +725,10 @@ static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 	return err;
 }
 
-/* Copies the unreported tokens into one list, and drops all other tokens. */
+/*
+ * Copies the tokens (decoded inodes and map entries) that were not reported yet
+ * into one list, and drops the reported tokens.
+ */
 static errcode_t flatten(struct job *job, struct walk *w)
 {
 	struct e4l_token_vec old = job->tokens;

@@ -89,9 +89,9 @@ errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_file_score *score);
 
 /*
- * Ends the scan: reads the waiting inodes, calls e4l_candidates_settle() for
- * each waiting inode, and frees the pieces.  If a damaged structure was
- * skipped, returns E4L_ET_DAMAGED.
+ * Ends the scan: reads the content of the inodes in @c->waiting, and calls
+ * e4l_candidates_settle() for each inode.  Frees @c->own_extents and
+ * @c->own_tree.  If a damaged structure was skipped, returns E4L_ET_DAMAGED.
  */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 

@@ -543,7 +543,7 @@ static errcode_t in_session(struct log *l, errcode_t (*step)(struct log *))
 	return err ? err : err2;
 }
 
-/* Step 1 of the move: appends the new blocks to the journal inode. */
+/* Begins the move of the log: appends the new blocks to the journal inode. */
 static errcode_t append(struct log *l)
 {
 	errcode_t err = transact(l, append_in);
@@ -568,7 +568,7 @@ static blk64_t place_of(const struct runs *r, blk64_t lblk, blk64_t *len)
 	return r->v[i].blk + lblk;
 }
 
-/* Step 2 at the top of this file: copies the log to its new blocks. */
+/* Copies the empty log to its new blocks. */
 static errcode_t copy_log(struct log *l)
 {
 	blk64_t blocks = count(&l->now), done, n;
@@ -637,8 +637,8 @@ static errcode_t write_inode(struct log *l)
 }
 
 /*
- * Step 3 at the top of this file: one write of the journal inode makes the new
- * blocks the log, and maps the old blocks after the last block of the log.
+ * Moves the log with one write of the journal inode.  The new blocks become the
+ * log, and the old blocks are mapped after the last block of the log.
  */
 static errcode_t exchange_in(struct log *l)
 {
@@ -743,7 +743,7 @@ static errcode_t cut(struct log *l)
 	return err;
 }
 
-/* Step 4 of the move: frees the old blocks. */
+/* Ends the move of the log: frees the old blocks, which are behind the log. */
 static errcode_t finish(struct log *l)
 {
 	struct runs *others = &l->others;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * prepare: moves metadata across the new end while the filesystem has its old
- * size.  Each move is a transaction of its own, and leaves a valid filesystem.
+ * prepare: before the size changes, moves metadata of kept groups below the new
+ * end, and metadata of removed groups above the new end.  Each move is a
+ * transaction of its own, and leaves a valid filesystem.
  */
 #include "config.h"
 #include <errno.h>

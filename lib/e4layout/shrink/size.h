@@ -36,14 +36,14 @@ struct e4l_size {
 	 */
 	blk64_t lift_blocks;
 	/*
-	 * Number of blocks of kept groups' bitmaps and inode tables above the
-	 * new end, and number of blocks of the longest of these tables.
-	 * e4l_shrink_prepare() moves these tables below the end.
+	 * @move_blocks: total length of the kept groups' bitmaps and inode
+	 * tables that end above the new end.  @move_longest: length of the
+	 * longest of them.  e4l_shrink_prepare() moves them below the end.
 	 */
 	blk64_t move_blocks, move_longest;
 	/*
-	 * number of those move_blocks that are already below the end, because
-	 * an inode table crosses the end
+	 * Number of blocks in @move_blocks that are below the new end, because
+	 * an inode table crosses the new end.  With bigalloc, 0.
 	 */
 	blk64_t split_blocks;
 };
