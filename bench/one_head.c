@@ -36,7 +36,8 @@
 #define BYTES_PER_S	150e6
 #define TURN_S		(60.0 / 7200)
 #define SHORT_SEEK_S	0.001
-#define LONG_SEEK_S	0.012	/* from the first to the last track */
+/* duration of a seek from the first to the last track, in seconds */
+#define LONG_SEEK_S	0.012
 #define QUEUE		32
 #define MAX_READ	(1u << 20)
 #define DISK_NODE	2

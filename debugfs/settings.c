@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The requests tunables (of the filesystem) and findings (of a check). */
+/*
+ * The request "tunables" shows or changes the tunables of the filesystem.  The
+ * request "findings" checks the filesystem.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -40,8 +40,8 @@ struct e4l_file_score {
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
 	/* Numbers of extents that other programs report: */
-	uint64_t filefrag_extents;	/* filefrag: "extents found" */
-	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
+	uint64_t filefrag_extents;	/* printed by filefrag */
+	uint64_t fiemap_extents; /* returned by FIEMAP, and used by e4defrag */
 	bool non_contiguous;	/* e2fsck counts the file as non-contiguous */
 	uint64_t reserved[4];
 };

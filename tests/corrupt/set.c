@@ -17,7 +17,8 @@
 #include "corrupt.h"
 
 struct wish {
-	char *structure, *field, *value; /* parts of the argument's copy */
+	/* pointers into a copy of the argument */
+	char *structure, *field, *value;
 	uint32_t number;
 	bool any_number;
 	unsigned long skip;	/* matches to skip */

@@ -258,7 +258,7 @@ static __u32 opt_flags(struct args *a)
 	return flags;
 }
 
-/* Takes the options of any inode. */
+/* Parses the options that every type of inode can have. */
 static void take_attributes(struct args *a, struct node *n)
 {
 	const char *mode = opt_word(a, "mode");
@@ -290,7 +290,7 @@ static void take_inline(struct args *a, struct node *n)
 	node_extra(a->l, n)->is_inline = true;
 }
 
-/* Takes the options for the map of a regular file. */
+/* Parses the options that describe the block map of a regular file. */
 static void take_shape(struct args *a, struct node *n)
 {
 	__u32 depth = opt_count(a, "depth", 0);

@@ -198,7 +198,10 @@ static void go(struct spot from, struct spot to)
 	*at(from) = FREE;
 }
 
-/* Carries out the steps.  Returns the number of moves with two steps. */
+/*
+ * Carries out the steps.  Returns the number of moves that need a second step,
+ * because the inode moves to a temporary number first.
+ */
 static size_t follow(const struct e4l_trail_step *steps, size_t n)
 {
 	struct spot left = { 0, 0 }, away = { 0, 0 }, from, to;

@@ -10,8 +10,8 @@
 struct e4l_repack_run {
 	struct e4l_repack_what what;
 	/*
-	 * e4l_run_begin() replaces the value E4L_ZERO_AS_SET by the
-	 * filesystem's tunable
+	 * e4l_run_begin() replaces the value E4L_ZERO_AS_SET by the stored
+	 * tunable extent_max_zeroout_kb, converted to blocks
 	 */
 	struct e4l_repack_limits limits;
 	struct e4l_repack_callbacks cb;

@@ -3,9 +3,9 @@
  * discard: discards blocks that a session has allocated or freed.
  *
  * The device loses the content of discarded blocks.  Therefore blocks that
- * recovery may need are not discarded.  After step 7 of a session (see
- * journal.c), the log is empty and will not be replayed.  The bitmaps on the
- * device are then equal to the bitmaps in memory.  After step 7, the session
+ * recovery may need are not discarded.  When a session has cleared
+ * needs_recovery, the log is empty and will not be replayed.  The bitmaps on
+ * the device are then equal to the bitmaps in memory.  Only then, the session
  * discards all free clusters that its transactions, including aborted
  * transactions, have allocated or freed.  A crash during the discards leaves a
  * clean filesystem, and free blocks with undefined content.

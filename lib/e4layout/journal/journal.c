@@ -283,8 +283,8 @@ static errcode_t flush_and_look(struct e4l_journal *j)
 }
 
 /*
- * Step 1 at the top of this file: marks the superblock of the filesystem as in
- * a session, and writes the next sequence number to the journal's superblock.
+ * Begins a session: calls e4l_super_mark() for the filesystem's superblock, and
+ * writes the next sequence number to the journal's superblock.
  */
 static errcode_t mark(struct e4l_journal *j)
 {
@@ -315,9 +315,8 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 }
 
 /*
- * Step 4 of a commit (see the start of this file): writes @blocks, which must
- * be in disk order, to their final locations.  Writes contiguous blocks
- * together.
+ * Writes the @n blocks of a committed transaction to their final locations.
+ * @blocks must be in disk order.  Contiguous blocks are written together.
  */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)
@@ -384,8 +383,8 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 }
 
 /*
- * Steps 5 to 7 at the top of this file: marks the log as empty, and removes the
- * mark of an open session from the filesystem's superblock.
+ * Ends a session: flushes the device, marks the log as empty, and calls
+ * e4l_super_unmark() for the filesystem's superblock.
  */
 static errcode_t unmark(struct e4l_journal *j)
 {

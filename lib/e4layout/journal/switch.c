@@ -45,9 +45,10 @@
 #include "journal_internal.h"
 
 /*
- * Called if step 3 or 4 fails.  If the superblock on the device still has the
- * old size, sets *@switched to false and marks the log as empty, because e2fsck
- * would ask whether to replay the log.
+ * Call this function if the write of the journal's superblock or of the
+ * filesystem's superblock has failed.  If the superblock on the device still
+ * has the old size, sets *@switched to false and marks the log as empty,
+ * because e2fsck would ask whether to replay the log.
  */
 static void take_back(struct e4l_journal *j, bool *switched)
 {
@@ -62,8 +63,8 @@ static void take_back(struct e4l_journal *j, bool *switched)
 }
 
 /*
- * Steps 1 and 2 of the commit: writes the transaction to the log, which stays
- * marked as empty.
+ * Writes the transaction to the log.  The journal's superblock still marks the
+ * log as empty.
  */
 static errcode_t write_log(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n)
@@ -84,8 +85,7 @@ static errcode_t write_log(struct e4l_journal *j,
 }
 
 /*
- * Step 3 of the commit: makes the journal's superblock point at the
- * transaction.
+ * Makes the journal's superblock point at the transaction in the log.
  */
 static errcode_t announce_log(struct e4l_journal *j)
 {
@@ -95,9 +95,9 @@ static errcode_t announce_log(struct e4l_journal *j)
 }
 
 /*
- * Steps 3 to 5 of the commit: makes the journal's superblock point at the
- * transaction, changes the size, and writes the metadata to their final
- * locations.  On a filesystem without a journal, there is no step 3.
+ * If the filesystem has a journal, makes the journal's superblock point at the
+ * transaction.  Then changes the size in the filesystem's superblock, and
+ * writes the metadata to their final locations.
  */
 static errcode_t write_all(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n,

@@ -486,9 +486,8 @@ static errcode_t take_leaf(struct log *l, struct e4l_txn *t, blk64_t *leaf)
 }
 
 /*
- * Allocates the leaf blocks of l->first and l->second, which steps 1 and 3 at
- * the top of this file need.  If the inode has space for all extents, allocates
- * nothing.
+ * Allocates the leaf blocks of l->first and l->second.  If the inode has space
+ * for all extents, allocates nothing.
  */
 static errcode_t take_leaves(struct log *l, struct e4l_txn *t)
 {
