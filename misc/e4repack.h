@@ -42,7 +42,7 @@ struct e4repack {
 	uint64_t free_bytes;
 	/* --journal: maximum journal size in bytes; NOT_GIVEN: keep the size */
 	uint64_t journal_bytes;
-	/* memory limit in bytes or as a share of the RAM */
+	/* memory limit, in bytes or as a fraction of the RAM */
 	struct units_share mem;
 	struct args_texts exclude;
 	struct target_undo undo;

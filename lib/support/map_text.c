@@ -87,7 +87,7 @@ static size_t put_line(const struct drawing *d, size_t i)
 	return i;
 }
 
-/* Prints the meaning of each character and the share of each state. */
+/* Prints each state with its character and the percentage of its blocks. */
 static void put_legend(const struct drawing *d)
 {
 	struct block_map_cell whole = block_map_sum(d->map, 0,

@@ -21,10 +21,10 @@ bool units_parse_size(const char *text, uint64_t *bytes);
 /* The number of parts of a whole in struct units_share. */
 #define UNITS_WHOLE 1000000
 
-/* A size, or a share of a size that is not known yet. */
+/* A size in bytes, or a fraction of a whole whose size is not known yet. */
 struct units_share {
 	uint64_t bytes;
-	/* share in units of 1/UNITS_WHOLE; 0: the size is @bytes */
+	/* fraction in units of 1/UNITS_WHOLE; 0: the size is @bytes */
 	uint32_t parts;
 };
 

@@ -29,8 +29,8 @@ const char inodes_recipe[] =
 	"htree\n";
 
 /*
- * The inodes must be exchanged in several parts of the tables, and one inode is
- * free.  Some of the inodes are directories or have extent trees.
+ * Inodes must be exchanged in several ranges of the inode tables, while only
+ * one inode is free.  Some inodes are directories or have extent trees.
  */
 const char exchange_recipe[] =
 	"tree /ta dirs 5 files 7\n"

@@ -244,7 +244,7 @@ static void open_again(struct writer *w)
 	reopen(w, 0);
 }
 
-/* An action, its letter, and its share in percent. */
+/* An action, the letter of the action, and its frequency in percent. */
 static const struct {
 	void (*act)(struct writer *w);
 	char letter;

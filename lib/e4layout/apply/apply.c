@@ -636,9 +636,9 @@ static double now(void)
 }
 
 /*
- * Reports that @blocks more blocks are written.  If the transaction has more
- * than TXN_PARTS parts, calls stop() when a part was written or ASK_SECONDS
- * have passed since the last call.
+ * Reports that @blocks more blocks are written.  If the transaction writes more
+ * than TXN_PARTS times part_blocks blocks, calls stop() when part_blocks blocks
+ * were written or ASK_SECONDS have passed since the last call.
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
