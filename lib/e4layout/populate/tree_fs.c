@@ -54,6 +54,18 @@ static bool extends(const struct e4l_stretch *s, const struct e4l_stretch *next)
 	       (s->unwritten || s->pos + s->bytes == next->pos);
 }
 
+/*
+ * Whether blocks that end before block @end of the current file can be written
+ * blocks: only the metadata of fs-verity is behind the end of a file.
+ */
+static bool can_be_written(const struct load *l, uint64_t end)
+{
+	uint64_t bytes = EXT2_I_SIZE(l->inode);
+
+	return l->inode->i_flags & EXT4_VERITY_FL ||
+	       end <= bytes / l->fs->blocksize + !!(bytes % l->fs->blocksize);
+}
+
 static errcode_t add_stretch(struct load *l, uint64_t lblk, uint64_t pblk,
 			   uint64_t len, bool unwritten)
 {
@@ -74,6 +86,8 @@ static errcode_t add_stretch(struct load *l, uint64_t lblk, uint64_t pblk,
 	if (l->shared &&
 	    !ext2fs_test_block_bitmap_range2(l->shared, pblk, len))
 		return E4L_ET_BLOCK_SHARED;
+	if (!unwritten && !can_be_written(l, lblk + len))
+		return E4L_ET_EXTENT_RANGE;
 	if (l->stretches.n) {
 		last = &l->stretches.v[l->stretches.n - 1];
 		if (last->offset + last->bytes > next.offset)
