@@ -215,8 +215,8 @@ static bool do_lines(struct shell *s, FILE *in, const char *name)
 			line[len - 1] = '\0';
 		ok = shell_do(s, line);
 		if (!ok)
-			say("%s: line %lu: failed, later requests were not run: "
-			    "%s", name, number, line);
+			say("%s: line %lu: '%s' failed; later requests were not "
+			    "run", name, number, line);
 	}
 	if (len < 0 && !feof(in)) {
 		say_error(name, "cannot read", errno);

@@ -214,8 +214,9 @@ json_t *page_before(const char *path, bool *cut)
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES) {
-		say("%s: not a %s", path, S_ISREG(st.st_mode) ?
-		    "report of e4frag --json" : "regular file");
+		say("%s: %s", path, S_ISREG(st.st_mode) ?
+		    "a report of more than 256 MiB is not supported" :
+		    "not a regular file");
 		return NULL;
 	}
 	old = json_load_file(path, 0, &error);

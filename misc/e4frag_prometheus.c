@@ -209,8 +209,8 @@ static bool put_all(const struct prom *p, const struct e4frag *frag)
 		ext2fs_blocks_count(frag->target.fs->super) * p->block_bytes);
 	put_metrics(p, model_metrics, COUNT(model_metrics), &frag->model);
 	put_free_sizes(p, frag);
-	put_one(p, "repack_files", "Files with extents that a repack could "
-				   "save.",
+	put_one(p, "repack_files", "Files in which a repack could reduce "
+				   "extents, fragments or tree blocks.",
 		frag->improvable.files);
 	put_one(p, "repack_extents",
 		"Extents that a repack could save, at most.",

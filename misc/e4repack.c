@@ -49,7 +49,8 @@ static const struct args_option options[] = {
 	  .help = "also regroup inodes (new inode numbers)" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = e4repack_only_words,
-	  .help = "repack only files,trees,directories,free,inodes" },
+	  .help = "repack only the named parts: files,trees,directories,\n"
+		  "free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
 	  .help = "regroup inodes as well, as --inodes" },
 	{ .name = "no-move", .kind = ARGS_FLAG, .offset = AT(no_move),
@@ -159,6 +160,9 @@ static void on_skipped(const struct e4l_skipped *s, void *priv)
 {
 	struct e4repack *r = priv;
 
+	if (s->why == E4L_SKIP_LOST)
+		say("%s: inode %u: the file is damaged: restore the file from a "
+		    "backup", r->target.name, s->ino);
 	if (!r->args.json)
 		return;
 	if (e4l_grow(&r->skipped, r->n_skipped, sizeof(*r->skipped)))

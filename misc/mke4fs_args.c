@@ -219,8 +219,8 @@ static const struct args_option options[] = {
 	  .help = "protect the matching files by fs-verity" },
 	{ .name = "dm-verity", .kind = ARGS_TAKE, .take = take_dm_verity,
 	  .value = "HASHFILE", .implied = appended,
-	  .help = "write a hash tree for veritysetup(8) to HASHFILE, or\n"
-		  "after the filesystem, and print the root hash" },
+	  .help = "write a hash tree for veritysetup(8) to HASHFILE\n"
+		  "(default: behind the filesystem), print the root hash" },
 	{ .name = "threads", .kind = ARGS_COUNT, .offset = AT(threads),
 	  .value = "N", .min = 1, .max = MAX_THREADS,
 	  .help = "use N threads for I/O, 1 to 24 (default: 16)" },

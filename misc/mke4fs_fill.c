@@ -222,7 +222,7 @@ bool fill_new(const struct config *c, struct e4l_tree *t, struct image *im)
 	       dm_verity_write(c, im, tf.fd, &in);
 	/* A file that was empty before the run becomes empty again. */
 	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
-		say_error(c->device, "removing the incomplete image", errno);
+		say_error(c->device, "emptying the incomplete image", errno);
 	done = close_target(c->device, &tf, done);
 out:
 	interrupt_stop(&in);
@@ -261,7 +261,7 @@ bool fill_like(const struct config *c, struct e4l_tree *t, struct e4l_like *l,
 	done = write_like(c, t, l, old, im, &tf);
 	/* A file that was empty before the run becomes empty again. */
 	if (!done && !tf.is_new && ftruncate(tf.fd, 0))
-		say_error(c->device, "removing the incomplete image", errno);
+		say_error(c->device, "emptying the incomplete image", errno);
 	return close_target(c->device, &tf, done);
 }
 
@@ -274,7 +274,7 @@ static void spoil(const struct config *c, int fd)
 	errcode_t err = write_super(c, fd, no_super);
 
 	if (err)
-		say_error(c->device, "removing the incomplete image", err);
+		say_error(c->device, "overwriting the incomplete superblock", err);
 }
 
 bool fill_device(const struct config *c, struct e4l_tree *t, struct image *im,

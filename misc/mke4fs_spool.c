@@ -43,7 +43,8 @@ bool spool_open(const struct load *l)
 		l->spool->fd = make_file(l->c->device);
 	if (l->spool->fd >= 0)
 		return true;
-	say_error("the temporary file", "cannot create", errno);
+	say("cannot create a temporary file: %s: set TMPDIR to another "
+	    "directory", say_why(errno));
 	return false;
 }
 
