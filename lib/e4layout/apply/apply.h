@@ -38,8 +38,8 @@ struct e4l_apply_options {
 	/* Called after @blocks blocks were copied or zeroed.  May be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/*
-	 * If stop() returns true, the running transaction is dropped.  @inside
-	 * is always true.  @stop may be NULL.
+	 * Called only within a transaction, so that @inside is always true.  If
+	 * stop() returns true, the transaction is dropped.  @stop may be NULL.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	void *priv;

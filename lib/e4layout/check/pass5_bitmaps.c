@@ -137,8 +137,8 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
 		/*
-		 * e2fsck reports missing padding bits of the bitmap that
-		 * libext2fs generates
+		 * libext2fs generates a bitmap for this group, but does not set
+		 * the padding bits: e2fsck reports these bits
 		 */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));

@@ -340,8 +340,9 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Tries all locations of places[] until a rebuild is possible.  If @own is
- * false, skips the directory's current blocks.
+ * Tries the locations of places[] in turn, until a rebuild is possible.  Sets
+ * *@place to the location that was tried last, and *@good to whether a rebuild
+ * is possible there.  If @own is false, skips the directory's current blocks.
  */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)

@@ -32,7 +32,10 @@ errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,
 			  const struct e4l_step *step, bool *allowed);
 
-/* Makes e4l_space_outlook() count the runs that @step frees as free. */
+/*
+ * Marks the runs that @step frees with e4l_space_give(), so that
+ * e4l_space_outlook() treats the runs as free space.
+ */
 errcode_t e4l_disk_give(const struct e4l_disk *disk,
 			const struct e4l_step *step);
 

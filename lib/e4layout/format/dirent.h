@@ -12,9 +12,9 @@ struct e4l_dirent {
 	uint8_t file_type;	/* EXT2_FT_*; 0 without the filetype feature */
 	uint8_t name_len;	/* 1 to 255 */
 	/*
-	 * The name is not terminated with NUL, and points into the bytes of the
-	 * walk.  If the directory is not encrypted, the name contains neither
-	 * '/' nor NUL.
+	 * The name is not terminated with NUL, and points into the block or
+	 * the inline data of the directory.  If the directory is not encrypted,
+	 * the name contains neither '/' nor NUL.
 	 */
 	const char *name;
 };

@@ -43,8 +43,9 @@ struct e4l_xattr_walk {
 struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
 				      size_t bytes);
 /*
- * Starts a walk over the attributes in @block, which has @bytes bytes as on
- * disk.  If @block is not an attribute block, the walk is empty.
+ * Starts a walk over the attributes in @block, which has @bytes bytes in the
+ * byte order of the disk.  If @block is not an attribute block, the walk is
+ * empty.
  */
 struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
 

@@ -250,9 +250,9 @@ static errcode_t give_whole(struct share *s)
 /*
  * A cell has the inodes of a directory in a block.  Returns whether the
  * directory should get inodes in the block of cell @a rather than of cell @b.
- * Blocks that will hold inodes of the directory in any case are better.  If
- * this does not distinguish the blocks, the block with more inodes of the
- * directory is better.
+ * A block is better if it will hold inodes of the directory in any case.  If
+ * the blocks do not differ in this, the block with more inodes of the directory
+ * is better.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {

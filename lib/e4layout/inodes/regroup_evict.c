@@ -18,7 +18,7 @@ struct eviction {
 	ext2_ino_t limit;
 	ext2_ino_t next;		/* no inode before @next is free */
 	size_t n_dirs; /* number of planned moves of directories */
-	/* inodes above @limit that have no planned number */
+	/* inodes above @limit for which no new number is planned yet */
 	ext2fs_inode_bitmap left;
 };
 

@@ -96,7 +96,8 @@ struct e4l_exchange {
 	 * (@worse), and with fewer blocks (@better)
 	 */
 	uint32_t worse, better;
-	int64_t saved;	/* number of blocks that the planned moves save */
+	/* number of inode-table blocks that the planned moves save */
+	int64_t saved;
 	ext2_ino_t left; /* inode number that the last planned move freed */
 	ext2_ino_t place; /* temporary inode number for E4L_TRAIL_AWAY */
 	bool away; /* an inode temporarily has the number @place */

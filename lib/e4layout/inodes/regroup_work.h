@@ -21,8 +21,12 @@ struct fate {
 	bool wanted, planned;
 };
 
+/*
+ * A slot of the hash table of planned moves: the old and the new number of an
+ * inode.  In an empty slot, @from is 0.
+ */
 struct renamed {
-	ext2_ino_t from, to; /* hash table slots; @from is 0 in an empty slot */
+	ext2_ino_t from, to;
 };
 
 /*

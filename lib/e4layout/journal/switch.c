@@ -96,8 +96,9 @@ static errcode_t announce_log(struct e4l_journal *j)
 
 /*
  * If the filesystem has a journal, makes the journal's superblock point at the
- * transaction.  Then changes the size in the filesystem's superblock, and
- * writes the metadata to their final locations.
+ * transaction in the log.  Then changes the size in the filesystem's
+ * superblock, and writes the @n @blocks of the transaction to their final
+ * locations.  Sets *@switched as e4l_super_switch() does.
  */
 static errcode_t write_all(struct e4l_journal *j,
 			   const struct txn_block *blocks, size_t n,

@@ -210,8 +210,9 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	if (failed)
 		b->failed(m->ino, back, b->priv);
 	/*
-	 * If data is not back in the old blocks, keep the pages, so that
-	 * programs can still read the data.
+	 * e4l_resident_restore() drops pages from memory.  If not all data is
+	 * back in the old blocks, keep the pages, so that programs can still
+	 * read the data.
 	 */
 	if (back)
 		e4l_resident_restore(&m->pages);

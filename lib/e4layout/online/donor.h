@@ -67,8 +67,8 @@ uint64_t e4l_donor_reach(const struct e4l_donor *d);
 
 /*
  * Allocates all free blocks, except d->spare_blocks, to an unnamed file in the
- * directory @dir, and maps the file.  Returns E4L_SKIP_NONE, or the reason for
- * a failure.
+ * directory @dir, and reads the extents of the file.  Returns E4L_SKIP_NONE, or
+ * the reason for a failure.
  */
 enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir);
 

@@ -34,9 +34,7 @@ struct bytes {
 	dev_t dev;
 	ino_t ino;
 	uint64_t start, end;
-	/*
-	 * the first byte of the range is the first byte of the original range
-	 */
+	/* the range begins where the first byte of level[0] is stored */
 	bool same;
 };
 

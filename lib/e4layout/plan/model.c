@@ -258,8 +258,8 @@ static errcode_t note_states(struct e4l_plan *m,
 /* ------------------------------------------------------------- ideal layout */
 
 /*
- * Returns a copy of the extents of the file.  If the file may be moved, changes
- * the positions in the copy so that each logical run has one fragment.
+ * Returns a copy of the extents of the file.  If @allowed has E4L_PLAN_MOVE,
+ * changes the positions in the copy so that each logical run has one fragment.
  */
 static struct e4l_extent *joined(const struct e4l_plan_file *file,
 				 unsigned int allowed)

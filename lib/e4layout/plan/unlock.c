@@ -92,8 +92,8 @@ static errcode_t list_slots(struct unlock *u)
 /*
  * Chooses slots to evacuate, with about @most used clusters in total.  Marks in
  * w->scratch the clusters that evacuated items must not use: used clusters and
- * chosen slots.  If regions have more than half of free space, evacuated items
- * must not use clusters outside of regions.
+ * chosen slots.  If more than half of the free clusters are in regions,
+ * evacuated items must not use clusters outside of regions.
  */
 static void choose_slots(struct unlock *u, uint64_t most)
 {

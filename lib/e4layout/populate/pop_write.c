@@ -416,7 +416,8 @@ static void finish_chunk(struct writing *w, const struct chunk *c)
 }
 
 /*
- * Ends a part of chunk @c.  If all parts of the chunk are filled, writes the
+ * Called when a thread has filled a part of chunk @c; @err is an error of
+ * filling the part, or 0.  If all parts of the chunk are filled, writes the
  * chunk.
  */
 static void finish_part(struct writing *w, struct chunk *c, errcode_t err)

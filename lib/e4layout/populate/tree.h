@@ -145,7 +145,7 @@ _Static_assert(sizeof(struct xrecord) == 8, "struct xrecord has padding");
 
 struct e4l_tree {
 	VEC(struct node) nodes;
-	VEC(char) names;		/* the arena */
+	VEC(char) names;	/* the arena: all names and other strings */
 	VEC(struct e4l_stretch) stretches;
 	VEC(struct map) maps;
 	VEC(struct extra) extras;

@@ -129,8 +129,8 @@ static int run_cmp(const void *a, const void *b)
 }
 
 /*
- * Reads the unread blocks of all directories with an index below @end in
- * tally.dirs.
+ * Reads the unread blocks of the directories from tally.dirs[0] to
+ * tally.dirs[@end - 1].
  */
 static errcode_t read_until(struct e4l_dirs *d, size_t end)
 {

@@ -46,8 +46,8 @@ static bool filefrag_expects(const struct e4l_extent *last,
 
 /*
  * Ends the current run, which is contiguous in the file and entirely written or
- * unwritten, and counts the ideal extents of the run.  A run that fits in one
- * extent needs no division.
+ * unwritten, and counts the ideal extents of the run.  Calls div_up(), which is
+ * slow, only if the run does not fit in one extent.
  */
 static void end_state_run(struct e4l_scorer *s)
 {

@@ -55,7 +55,10 @@ struct e4l_tally {
 	 * feature; NULL if not needed
 	 */
 	uint8_t *is_dir;
-	/* the current round has one directory, which is too large for pairs */
+	/*
+	 * the current round has one directory, which is too large for @pairs or
+	 * only partly in the batch
+	 */
 	bool huge;
 	uint64_t *pairs;	/* (index in dirs) << 32 | inode */
 	size_t n_pairs;
@@ -105,7 +108,10 @@ errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
  * e4l_part_block().
  */
 errcode_t e4l_tally_begin(struct e4l_tally *t, size_t first, size_t *n);
-/* Ends a round.  The caller must have merged all parts of the round. */
+/*
+ * Ends the round of the @n directories from t->dirs[@first] on.  The caller
+ * must have merged the results of all jobs (struct e4l_tally_part).
+ */
 errcode_t e4l_tally_end(struct e4l_tally *t, size_t first, size_t n);
 
 /* Initializes @part, which must be zeroed. */

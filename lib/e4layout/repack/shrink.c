@@ -463,7 +463,10 @@ static bool repacks(const struct shrink *s)
 	return s->run->what.flags & (E4L_REPACK_DEFAULT | E4L_REPACK_INODES);
 }
 
-/* Whether the journal or the layout changes before the size. */
+/*
+ * Whether the run repacks the filesystem, or may shorten the journal, before
+ * the size changes.
+ */
 static bool has_parts(const struct shrink *s)
 {
 	return repacks(s) || s->run->what.shrink_journal_blocks;
@@ -624,8 +627,9 @@ static void set_old_size(struct shrink *s)
 }
 
 /*
- * Simulates the chosen size again.  If the chosen size is too small, finds the
- * smallest sufficient size, unless the user has requested the size.
+ * Simulates the shrink to the chosen size again, after the repack.  If the
+ * chosen size is too small, finds the smallest sufficient size, unless the user
+ * has requested the size.
  */
 static errcode_t simulate_again(struct shrink *s)
 {
@@ -646,8 +650,8 @@ static errcode_t simulate_again(struct shrink *s)
 }
 
 /*
- * Repacks the filesystem itself, and simulates the chosen size again.  Usually,
- * both simulations have equal results.
+ * Repacks the filesystem on the device, and simulates the shrink again.  The
+ * result usually equals the result of the simulation before the repack.
  */
 static errcode_t repack_first(struct shrink *s)
 {

@@ -30,7 +30,10 @@ struct ask {
 	size_t n;
 };
 
-/* Returns the byte offset of the signature for page size index @page_size. */
+/*
+ * Returns the byte offset of the signature.  @page_size is 0 for pages of 4 KiB
+ * to 4 for pages of 64 KiB.
+ */
 static uint64_t signature_at(unsigned int page_size)
 {
 	return ((uint64_t)MIN_PAGE_BYTES << page_size) - SIGNATURE_BYTES;

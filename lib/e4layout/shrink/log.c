@@ -486,8 +486,9 @@ static errcode_t take_leaf(struct log *l, struct e4l_txn *t, blk64_t *leaf)
 }
 
 /*
- * Allocates the leaf blocks of l->first and l->second.  If the inode has space
- * for all extents, allocates nothing.
+ * Allocates leaf blocks for the two extent trees that the journal inode will
+ * have, one after the other: l->first and l->second, see struct log.  If both
+ * trees fit in the inode, allocates nothing.
  */
 static errcode_t take_leaves(struct log *l, struct e4l_txn *t)
 {

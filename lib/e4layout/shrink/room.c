@@ -12,11 +12,13 @@ struct room {
 	const struct e4l_size *size;
 	blk64_t ratio;
 	struct e4l_own walls;	/* clusters of metadata and of the journal */
-	struct e4l_block_run *free;	/* free extents below the new end */
+	/* free extents below the new end of the filesystem */
+	struct e4l_block_run *free;
 	size_t n_free;
 	blk64_t log;	/* number of blocks up to the end of the journal file */
 	blk64_t len;		/* @log, rounded up to whole clusters */
-	bool above;		/* the journal has blocks above the new end */
+	/* the journal has blocks above the new end of the filesystem */
+	bool above;
 	errcode_t err;
 };
 
