@@ -351,8 +351,9 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 }
 
 /*
- * Parses OFFSET and LENGTH for a file of @size bytes.  Returns false after
- * printing an error.
+ * Parses the arguments OFFSET and LENGTH for a file of @size bytes.  Sets *@end
+ * to the byte offset of the end of the range.  Returns false after printing an
+ * error.
  */
 static bool parse_range(const struct shell *s, const char *const *argv,
 			uint64_t size, uint64_t *offset, uint64_t *end)

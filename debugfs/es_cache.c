@@ -301,7 +301,8 @@ static struct es_entry *new_entry(const struct e4l_es *es)
 
 /*
  * Adds @entry to the tree, whose last entry is @last.  @entry must not overlap
- * any entry of the tree.
+ * any entry of the tree.  If @entry is reclaimable, also adds @entry to the
+ * inode's queue of active or inactive entries, according to @age.
  */
 static void add(struct e4l_es_cache *c, struct es_inode *inode,
 		struct es_entry *last, struct es_entry *entry, enum es_age age)

@@ -13,7 +13,7 @@
 #define PAGE_EXTENTS	300		/* maximum for each file */
 #define PAGE_PATH_BYTES	1024		/* maximum for an escaped path */
 #define PAGE_TEXT_BYTES	(64 << 10)	/* maximum for the text report */
-/* maximum length of the report of --compare after page_before(), in bytes */
+/* maximum length of the report that page_before() returns, in bytes */
 #define PAGE_BEFORE_BYTES (512 << 10)
 
 /*

@@ -66,8 +66,8 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 }
 
 /*
- * Marks the inodes that have errors in the bitmaps of @damage.  Returns false
- * after printing an error.
+ * Marks the inodes with errors in damage->inodes, and the inodes that share
+ * blocks in damage->sharing.  Returns false after printing an error.
  */
 static bool mark_damage(const struct source *s, const struct findings *found,
 			const struct e4l_load_damage *damage)

@@ -45,7 +45,10 @@ struct load {
 /* Prints @what about the current entry. Returns false. */
 bool complain(const struct load *l, const char *what);
 
-/* Prints an error of the tree about the current entry. Returns false. */
+/*
+ * Prints the error @err, which adding the current entry to the tree has
+ * returned.  Returns false.
+ */
 bool complain_tree(const struct load *l, errcode_t err);
 
 /*

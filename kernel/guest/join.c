@@ -60,7 +60,7 @@ struct ext4_join_extents {
 
 /* "join beside" zeroes gaps of at most this number of unwritten blocks */
 #define LONGEST	16
-/* blocks that a process T of "join beside" preallocates */
+/* number of blocks that a process T (see above) preallocates */
 #define TAIL	64
 
 /* Fills a block with its number and @version. Version 0 consists of zeroes. */

@@ -39,8 +39,10 @@
 
 #define BLOCK	4096
 #define CELL	32	/* blocks in a cell */
-#define LAST	4 /* blocks at the end of a cell that processes D, B write */
-#define NEXT	8 /* blocks of the next cell that processes z, f write */
+/* processes D and B write this number of blocks at the end of each cell */
+#define LAST	4
+/* processes z and f write this number of blocks of the next cell */
+#define NEXT	8
 
 static char *buffer(unsigned int blocks)
 {

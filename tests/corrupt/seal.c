@@ -251,8 +251,9 @@ void seal_xattr_block(struct corpus *c, const struct site *s)
 }
 
 /*
- * Writes the hash of the name and the value of an attribute in an attribute
- * block.  If the value is in an EA inode, or out of bounds, does nothing.
+ * Updates the hash in the entry @s of an attribute block.  The hash covers the
+ * name and the value.  If the value is in an EA inode, or out of bounds, does
+ * nothing.
  */
 static void seal_entry(struct corpus *c, const struct site *s)
 {

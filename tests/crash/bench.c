@@ -239,7 +239,11 @@ static ext2_filsys open_fs(struct bench *b)
 	return fs;
 }
 
-/* Sets the wanted features in the journal superblock at @offset of @path. */
+/*
+ * Sets the scenario's features in the journal superblock at @offset of @path.
+ * @user: UUID of the filesystem that uses an external journal; NULL: the
+ * journal is internal.
+ */
 static void set_journal(const struct bench *b, const char *path, off_t offset,
 			const uint8_t *user)
 {

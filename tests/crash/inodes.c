@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls e4l_regroup_inodes(), with one directory per transaction.  mkaged makes
- * directories whose files are far apart, with an index, subdirectories, hard
- * links, trees, and all kinds of inodes.
+ * directories whose inodes are far apart.  The directories have subdirectories,
+ * hard links, symbolic links, a FIFO, a file with tree blocks, and a file with
+ * an extended attribute.  Large directories have an htree index.
  */
 #include "config.h"
 #include "e4layout/inodes/regroup.h"

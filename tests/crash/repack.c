@@ -13,7 +13,8 @@
 
 struct run {
 	struct op_env *env;
-	unsigned int max, asked;	/* limit of steps, and steps so far */
+	/* maximum number of steps in the run, and number of steps so far */
+	unsigned int max, asked;
 	/* the plan is complete: later writes belong to the repack */
 	bool planned;
 };

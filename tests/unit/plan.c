@@ -155,8 +155,8 @@ START_TEST(keeps_promises)
 END_TEST
 
 /*
- * Refuses to move half of the files.  Checks that @extents is the start of the
- * file.
+ * Refuses to move inodes with a number that is a multiple of 4.  Checks that
+ * @extents has one extent, which begins at the first cluster of the file.
  */
 static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 		     void *priv)
