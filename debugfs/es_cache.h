@@ -126,7 +126,7 @@ struct es_entry {
 	bool accessed; /* looked up since reclaim last visited the entry */
 };
 
-/* All reclaimable entries of one age in an inode. */
+/* All reclaimable entries of an inode that have the same enum es_age. */
 struct es_queue {
 	/* if the queue is not empty: link in the cache's list of queues */
 	struct es_link link;

@@ -238,8 +238,9 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 /* ------------------------------------------------------- preallocated files */
 
 /*
- * Checks that the range is unwritten, so that the new data are not visible
- * before the commit.  Returns false after printing an error.
+ * Checks that the first w->blocks blocks of the file are unwritten, so that the
+ * new data are not visible before the commit.  Returns false after printing an
+ * error.
  */
 static bool check_range(const struct writing *w)
 {

@@ -19,7 +19,7 @@
 #define CAP_REVISION	0x02000000u
 #define CAP_EFFECTIVE	0x000001u
 
-/* The values of a line of the file. */
+/* The values of a line of an fs_config file. */
 struct line {
 	const char *path;
 	struct change change;

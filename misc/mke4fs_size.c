@@ -421,8 +421,9 @@ static bool ask_for_more(struct search *s, const struct image *im)
 }
 
 /*
- * Returns the largest size for which mke2fs makes no journal, or 0 if that size
- * cannot succeed.
+ * Returns the largest size, in bytes, for which mke2fs makes no journal by
+ * default.  Returns 0 if the journal does not depend on the size, if s->tried
+ * is not larger, or if the size is too small for the files.
  */
 static uint64_t without_journal(const struct search *s, const struct image *im)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PKWARE's APPNOTE.TXT, section 4.3, describes the records. */
+/*
+ * Checks zip archives.  Section 4.3 of PKWARE's APPNOTE.TXT describes the
+ * records of a zip archive.
+ */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define MAX_ROWS 16
 #define DEFAULT_WIDTH 80
 #define LABEL_WIDTH 12		/* columns of the label that precedes a line */
-#define LABEL_FROM 40
+#define LABEL_FROM 40		/* minimum width of a line with a label */
 
 static const struct look {
 	char character;

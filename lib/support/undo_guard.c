@@ -230,7 +230,7 @@ static errcode_t settle(void)
 static bool is_keys(unsigned long long blk)
 {
 	if (!guard.next && blk < 3)
-		return false;	/* the header of an empty undo file */
+		return false;	/* undo_io writes the header of a new file */
 	if (guard.next && blk < guard.next)
 		return true;
 	guard.next = blk + 1;

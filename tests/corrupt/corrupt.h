@@ -96,8 +96,8 @@ struct corpus {
 	uint32_t wanted; /* number of the case that --apply makes */
 	/* if set, collects the fields of each group and inode; makes no cases */
 	note_fn *note;
-	struct spots *spots;	/* random.c */
-	struct wishes *wishes;	/* set.c */
+	struct spots *spots;	/* used only by random.c */
+	struct wishes *wishes;	/* used only by set.c */
 };
 
 /* corrupt.c */

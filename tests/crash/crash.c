@@ -212,8 +212,8 @@ static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 }
 
 /*
- * Whether the repair after accident number @accident uses the undo file.  If
- * the scenario has an undo file and a journal, only every second repair uses
+ * Whether the repair after fault or kill number @accident uses the undo file.
+ * If the scenario has an undo file and a journal, only every second repair uses
  * the undo file.
  */
 static bool by_undo(const struct bench *b, size_t accident)

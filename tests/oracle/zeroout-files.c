@@ -137,7 +137,10 @@ static void write_disk(int fd, uint32_t lblk, uint32_t len, unsigned int bs)
 		err(1, "sync_file_range");
 }
 
-/* The distribution of a file's writes; the last two split leaves unevenly. */
+/*
+ * The distribution of a file's writes.  AROUND_A_SPOT and MIDDLE_LAST split
+ * leaves of the extent tree unevenly.
+ */
 enum spread { ANYWHERE, AROUND_A_SPOT, MIDDLE_LAST, SPREADS };
 
 /* Returns the block of write @i.  The previous write was to block @last. */

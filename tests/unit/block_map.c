@@ -122,8 +122,8 @@ static blk64_t add_file(struct block_map *map, unsigned char *state,
 			n = 0;
 		}
 		/*
-		 * blocks of a cluster that no extent maps get the state of the
-		 * next extent
+		 * unmapped blocks before the extent, in the first cluster of
+		 * the extent, get the state of the extent
 		 */
 		for (blk = (x.pblk & ~mask) > end ? x.pblk & ~mask : end;
 		     blk < x.pblk + x.len; blk++)

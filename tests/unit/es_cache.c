@@ -6,11 +6,11 @@
 #include "../../debugfs/es_cache.h"
 #include "unit.h"
 
-/* The model: the last state set for each block. */
 #define INODES 5
-#define BLOCKS 250
-#define UNKNOWN (-1)
+#define BLOCKS 250	/* number of blocks of each inode */
+#define UNKNOWN (-1)	/* the test has not set the state of the block */
 
+/* The expected content of the cache: the last state set for each block. */
 struct model {
 	struct {
 		int state;

@@ -225,7 +225,10 @@ START_TEST(test_source_path)
 	path = e4l_tree_source_path(t, id);
 	ck_assert_str_eq(path, "/etc/p");
 	free(path);
-	/* the path of the content is independent of names from another layer */
+	/*
+	 * e4l_tree_source_path() returns the path in the first layer, although
+	 * the second layer gives the file another name
+	 */
 	layer = (struct e4l_layer) { .name = "two" };
 	ck_assert_int_eq(e4l_layer_begin(t, &layer), 0);
 	ck_assert_int_eq(e4l_layer_link(t, "c", "opt/x/d/a", &id), 0);

@@ -62,7 +62,10 @@ static void claim(struct e4l_owners *o)
 	memset(model + start, 1, len);
 }
 
-/* Claims few runs at first, and then so many runs that pages become bitmaps. */
+/*
+ * Claims few runs of clusters at first, and then so many runs that owners.c
+ * replaces arrays of runs by bitmaps.
+ */
 START_TEST(claims)
 {
 	struct e4l_owners *o = e4l_owners_new(CLUSTERS);

@@ -158,9 +158,9 @@ START_TEST(keeps_to_windows_in_turns)
 END_TEST
 
 /*
- * Directories that are filled one after the other share windows, so that their
- * inodes are densely packed.  With E4L_PLACE_PACK (_i 1), each directory has
- * its own window.
+ * Directories that are filled one after the other share windows (aligned ranges
+ * of inodes), so that their inodes are densely packed.  With E4L_PLACE_PACK (_i
+ * is 1), each directory has its own window.
  */
 START_TEST(shares_what_is_made_in_one_go)
 {
@@ -328,10 +328,10 @@ START_TEST(goes_where_a_share_is_free)
 END_TEST
 
 /*
- * With 5000 files per directory, the first files are in a shared window, and
- * the next files in windows of 16, 32, 64 ... inodes.  The inode numbers of
- * each directory then form few runs, although several directories grow
- * alternately.
+ * A window is an aligned range of inodes.  With 5000 files per directory, the
+ * first files are in a shared window, and the next files in windows of 16, 32,
+ * 64 ... inodes.  The inode numbers of each directory then form few runs,
+ * although several directories grow alternately.
  */
 START_TEST(windows_grow_with_the_directory)
 {
@@ -390,9 +390,10 @@ static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
 }
 
 /*
- * After reopening, the next file gets an inode after the previous file.  The
- * window is found from the directory's entries (_i 0: linear directory; 1:
- * htree).
+ * After the filesystem is opened again, the next file gets an inode after the
+ * inode of the previous file.  The directory's window (an aligned range of
+ * inodes) is found from the directory's entries.  If _i is 0, the directory is
+ * linear; if _i is 1, the directory has an htree.
  */
 START_TEST(finds_its_window_again)
 {

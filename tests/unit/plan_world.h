@@ -23,7 +23,8 @@ struct file {
 struct world {
 	struct e4l_plan_options opt;
 	uint64_t clusters;
-	uint32_t *state;	/* of each cluster: FREE, WALL, USED + file */
+	/* state of each cluster: FREE, WALL, or USED + index of the file */
+	uint32_t *state;
 	uint64_t *content;		/* simulated data of each block */
 	struct file *file;
 	unsigned int files;
@@ -57,8 +58,9 @@ void run_plan(struct world *w, struct e4l_plan *p);
 void get_figures(const struct world *w, struct figures *f);
 
 /*
- * Makes a random, aged filesystem of @clusters clusters with @walls walls.  The
- * filesystem is @full percent full.  Files have up to @most clusters.
+ * Makes a random, aged filesystem of @clusters clusters of @ratio blocks, with
+ * @walls walls.  The filesystem is @full percent full.  Files have up to @most
+ * clusters.
  */
 struct world *aged_world(uint64_t clusters, uint32_t ratio, unsigned int full,
 			 uint32_t most, unsigned int walls);

@@ -83,8 +83,8 @@ START_TEST(scores_a_mosaic)
 			/* not contiguous on the disk */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
 			/*
-			 * after a hole, and after a gap of as many blocks on
-			 * the disk
+			 * the gap on the disk before this extent is as long as
+			 * the hole before this extent
 			 */
 			{ .lblk = 19, .pblk = 212, .len = 1 },
 		},

@@ -259,7 +259,10 @@ static void change(struct files *f, unsigned int die_at)
 	_exit(0);
 }
 
-/* Returns false if "e2undo -f" was necessary. */
+/*
+ * Restores the filesystem with e2undo, and checks the content.  Returns false
+ * if "e2undo -f" was necessary.
+ */
 static bool e2undo_takes_back(struct files *f)
 {
 	if (succeeds("e2undo %2$s %1$s >/dev/null 2>&1", f->fs, f->undo) ||

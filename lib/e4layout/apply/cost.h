@@ -94,8 +94,9 @@ struct e4l_packer {
 	uint64_t blocks, bytes;
 };
 /*
- * Initializes @p.  The caller calls e4l_packer_free() even after an error.
- * Error: ENOMEM.
+ * Initializes @p.  @capacity is the maximum number of journaled blocks in a
+ * transaction.  @part_blocks is e4l_apply_options.part_blocks.  The caller
+ * calls e4l_packer_free() even after an error.  Error: ENOMEM.
  */
 errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,

@@ -35,7 +35,10 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino)
 	 */
 	if (ext2fs_has_group_desc_csum(ck->fs))
 		return (uint64_t)(ino - 1) % per + unused >= per;
-	/* without group checksums, e2fsck compares 32-bit inode numbers */
+	/*
+	 * without group checksums, e2fsck computes the first unused inode in
+	 * 32 bits, which can overflow
+	 */
 	return ino >= group * per + 1 + per - unused;
 }
 

@@ -91,7 +91,7 @@ struct below {
 	uint64_t n;
 	/* for the nodes of level 0: the extents */
 	const struct e4l_extent *extents;
-	/* for the nodes of other levels: block numbers of the tree blocks */
+	/* for nodes above level 0: block numbers and content of tree blocks */
 	const blk64_t *pblk;
 	const uint8_t *blocks;
 	uint32_t blocksize;

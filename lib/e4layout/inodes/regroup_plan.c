@@ -13,9 +13,9 @@
 
 #define MAX_ROUNDS	8
 /*
- * Limits for reading other directories that contain names of a directory's
- * files: MAX_OTHERS other directories, and MAX_OTHERS of their blocks for each
- * block of the directory.
+ * If files of a directory have names in other directories, these other
+ * directories are read.  Limits: MAX_OTHERS directories, and MAX_OTHERS times
+ * as many blocks as the directory has.
  */
 #define MAX_OTHERS	64
 /* largest number of consecutive free inodes that free_beside() counts */
@@ -253,10 +253,12 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 }
 
 /*
- * Sorts the blocks that hold inodes of the current directory, best blocks
- * first: first blocks with inodes that must not move, then blocks that satisfy
- * is_good().  If two blocks are equal, the block that can hold more inodes of
- * the directory comes first, and then the block that holds more.
+ * Sorts the inode-table blocks that hold inodes of the current directory, best
+ * blocks first, by the following criteria:
+ *  1. the block has inodes of the directory that must not move;
+ *  2. the block satisfies is_good();
+ *  3. the number of inodes of the directory that the block can hold;
+ *  4. the number of inodes of the directory that the block holds.
  */
 static int by_worth(const void *va, const void *vb)
 {

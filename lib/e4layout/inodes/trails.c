@@ -227,8 +227,8 @@ static errcode_t start(struct trails *t)
 	t->vacant = calloc(blocks, sizeof(*t->vacant));
 	t->in = calloc(n, sizeof(*t->in));
 	/*
-	 * each move has at most one edge from the node "pool" before it and one
-	 * edge to the node "pool" after it
+	 * for each move, the graph has at most three edges: the move itself, an
+	 * edge from the pool, and an edge to the pool
 	 */
 	t->stack = calloc(3 * n, sizeof(*t->stack));
 	t->way = calloc(3 * n, sizeof(*t->way));

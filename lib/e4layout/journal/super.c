@@ -287,7 +287,8 @@ static void set_counts(ext2_filsys fs, struct ext2_super_block *sb)
 
 /*
  * Sets the fields in the second 512 bytes of the superblock, including the
- * checksum.  The checksum is valid with the old or the new first 512 bytes.
+ * checksum.  If the superblock has an unused field for set_checksum(), the
+ * checksum is valid with the old and with the new first 512 bytes.
  */
 static void set_second_half(ext2_filsys fs, struct ext2_super_block *sb)
 {

@@ -165,7 +165,7 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	/* the part of slice v[-1] that is not merged yet; len is 0: none */
+	/* the part of v[-1] that is not merged yet; empty if rest.len is 0 */
 	struct e4l_slice rest;
 };
 
@@ -229,7 +229,10 @@ static struct merge begin_merge(struct e4l_donor *d, bool committed)
 	};
 }
 
-/* Removes the next slice of the result from @m.  Returns false at the end. */
+/*
+ * Sets *@slice to the next slice (range of blocks) of the new map.  Returns
+ * false after the last slice.
+ */
 static bool take_next(struct merge *m, struct e4l_slice *slice)
 {
 	bool kept = next_kept(m);

@@ -19,7 +19,7 @@ struct e4l_candidate {
 	 */
 	uint32_t moves, joins;
 	uint32_t left; /* number of planned moves that are not finished */
-	/* numbers that the scan has found */
+	/* layout of the file at the time of the scan; @runs: logical runs */
 	uint32_t extents, fragments, runs, tree_blocks;
 	bool opened;			/* the run has opened the file */
 	bool done;

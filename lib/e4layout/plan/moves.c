@@ -91,7 +91,8 @@ static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
 
 /*
  * Marks an item as moved.  If the item was the last fragmented item of the
- * file, adds the move that zeroes and packs the file.
+ * file, calls e4l_move_finish(), which zeroes unwritten runs and packs the
+ * tree.
  */
 static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
@@ -254,8 +255,8 @@ static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 }
 
 /*
- * Whether @run is to be zeroed, and zeroing saves extents in @s, an extent that
- * next_stretch() has returned.
+ * Whether the unwritten run @run is to be zeroed, ends in the extent @s, and
+ * can be merged with other blocks of @s.  next_stretch() has returned @s.
  */
 static bool saves_extents(const struct e4l_zero_run *run,
 			  const struct e4l_extent *s)
@@ -462,7 +463,8 @@ void e4l_end_batch(struct e4l_work *w)
 	uint32_t i;
 
 	/*
-	 * files are zeroed after all moves of the batch, at the new positions
+	 * the chosen unwritten runs are zeroed at their new positions, after
+	 * all moves of the batch
 	 */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)

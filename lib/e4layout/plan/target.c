@@ -174,9 +174,10 @@ static uint32_t longest_stretch(const struct e4l_work *w)
 }
 
 /*
- * Lists the cheapest window of each stretch without walls that has at least
- * @least clusters.  If the stretch is shorter than @len clusters, its window is
- * the whole stretch; otherwise, the window has @len clusters.
+ * Lists one window for each range without walls that has at least @least
+ * clusters.  If the range is shorter than @len clusters, the window is the
+ * whole range.  Otherwise, the window is the part of @len clusters from which
+ * the fewest clusters must be moved.
  */
 static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 			      uint32_t least, struct window **v, uint32_t *n)

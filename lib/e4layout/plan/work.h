@@ -19,9 +19,9 @@ enum e4l_item_state {
 enum e4l_file_state {
 	E4L_AS_BEFORE,
 	E4L_PACKED,		/* the surplus tree blocks are free */
-	/* no surplus tree blocks; unwritten runs are zeroed; fragmented */
+	/* like E4L_PACKED, and the chosen unwritten runs are zeroed */
 	E4L_IMPROVED,
-	/* no surplus tree blocks; unwritten runs are zeroed; unfragmented */
+	/* like E4L_IMPROVED, and the file is unfragmented */
 	E4L_FINISHED,
 };
 

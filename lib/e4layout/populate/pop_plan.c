@@ -29,8 +29,8 @@ static errcode_t hash(const struct e4l_populate *p, const struct node *n,
 }
 
 /*
- * An element for sorting children.  Comparing the hashes is sufficient for most
- * children.
+ * A child of a directory, for sorting.  @hash is the hash of the name, @id is
+ * the node.  Comparing the hashes is sufficient for most children.
  */
 struct child {
 	uint32_t hash, id;

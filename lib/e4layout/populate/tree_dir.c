@@ -523,8 +523,8 @@ static void walk_dir(struct walker *me, uint32_t dir)
 /* ----------------------------------------------------------------- threads */
 
 /*
- * Waits for a directory to walk.  Returns false if none can follow.  The caller
- * holds w->lock.
+ * Waits for a directory to read.  Returns false if no thread can add another
+ * directory, or if a thread has failed.  The caller holds w->lock.
  */
 static bool next_dir(struct walk *w, uint32_t *dir)
 {

@@ -86,7 +86,7 @@ struct scan {
 
 /* A tree block that is being read. */
 struct node {
-	size_t token;	/* index in job->tokens of the token of the block */
+	size_t token;	/* job->tokens[token] refers to the block */
 	struct e4l_token inode;	/* token of the inode that owns the block */
 	struct e4l_node_pos pos;
 	bool indirect;

@@ -122,9 +122,10 @@ void e4l_part_release(struct e4l_tally_part *part);
 void e4l_part_begin(struct e4l_tally_part *part);
 
 /*
- * Parses block @blk, which is block @lblk of the directory t->dirs[@index].
- * @block is the content of the block on disk, or NULL if the block cannot be
- * read.  A part has at most E4L_PART_BLOCKS blocks.
+ * Parses block @blk, which is logical block @lblk of the directory
+ * part->t->dirs[@index].  @block is the content of the block on disk, or NULL
+ * if the block cannot be read.  After e4l_part_begin(), at most E4L_PART_BLOCKS
+ * blocks may be parsed with @part.
  */
 void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 		    blk64_t blk, const void *block);

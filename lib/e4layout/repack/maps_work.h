@@ -58,8 +58,9 @@ void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l);
 errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
 
 /*
- * Counts the blocks that a step copies and zeroes, and records the step's
- * load.  This function is a callback for e4l_plan_foresee().
+ * Counts the blocks that a step copies and zeroes.  Records what the step adds
+ * to a transaction (struct e4l_load).  This function is a callback for
+ * e4l_plan_foresee().
  */
 errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
 /*

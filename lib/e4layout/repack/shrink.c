@@ -60,7 +60,10 @@ struct shrink {
 
 /* -------------------------------------------------------------- which files */
 
-/* Whether a file may be moved.  Reads the content of a possible swap file. */
+/*
+ * Whether a file may be moved.  If a regular file is large enough for a swap
+ * file, reads the content to detect a swap file.
+ */
 static bool may_move(ext2_ino_t ino, const struct ext2_inode_large *inode,
 		     const struct e4l_extent *extents, size_t n, void *priv)
 {

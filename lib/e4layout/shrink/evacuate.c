@@ -89,7 +89,7 @@ errcode_t e4l_evac_give(struct e4l_evac *ev, const struct e4l_block_run *run)
 	return err;
 }
 
-/* Makes the clusters that a committed transaction has freed available. */
+/* Adds the clusters that a committed transaction has freed to free space. */
 static errcode_t add_given(struct e4l_evac *ev)
 {
 	errcode_t err = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* room: makes a free extent for the journal below the new end. */
+/*
+ * room: makes a free extent for the journal below the new end of a filesystem
+ * that is made smaller.
+ */
 #ifndef E4L_SHRINK_ROOM_H
 #define E4L_SHRINK_ROOM_H
 

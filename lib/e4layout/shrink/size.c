@@ -23,9 +23,9 @@ static blk64_t whole_clusters(ext2_filsys fs, blk64_t blocks)
 /*
  * Keeps the backup groups of sparse_super2 that are not removed.  A removed
  * backup group is not replaced by another group, for the following reason.  The
- * size and the backup groups are in different sectors of the superblock.  If
- * only one of these sectors is written, no kept group must become a backup
- * group.
+ * size and the backup groups are in different sectors of the superblock.  A
+ * power failure can prevent the write of one of these sectors.  A group without
+ * a backup must not become a backup group in this case.
  */
 static void set_backups(ext2_filsys fs, struct e4l_size *size)
 {
@@ -355,7 +355,7 @@ static bool suffices(const struct e4l_size *size, blk64_t free_blocks)
 
 /*
  * Sets *@size to the largest size with @groups groups.  Sets *@enough to
- * whether this size has enough free blocks.
+ * whether at least @free_blocks blocks are free with this size.
  */
 static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
 			    struct e4l_size *size, bool *enough)
@@ -368,8 +368,8 @@ static errcode_t try_groups(struct e4l *e, dgrp_t groups, blk64_t free_blocks,
 }
 
 /*
- * Finds the smallest number of groups with enough free blocks.  A binary search
- * is possible, because each additional group adds free blocks.
+ * Finds the smallest number of groups with at least @free_blocks free blocks.
+ * A binary search is possible, because each additional group adds free blocks.
  */
 static errcode_t fewest_groups(struct e4l *e, blk64_t free_blocks,
 			       dgrp_t *groups)
