@@ -59,7 +59,7 @@ static void sync_all(void)
 
 /*
  * Preallocates a file, and writes every second block of the file.  If @random
- * is set, writes as many random blocks instead.
+ * is set, makes the same number of writes, each to a random block.
  */
 static void mosaic(unsigned int n, int random)
 {

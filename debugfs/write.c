@@ -44,7 +44,7 @@ struct writing {
 	size_t n_zero;
 	uint64_t done_bytes, zeroed_blocks;
 	bool no_memory;
-	/* set only during the change */
+	/* set only while write_new() or write_over() runs */
 	ext2_filsys fs;
 	io_channel plug;
 	char *buf;

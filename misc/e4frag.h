@@ -44,7 +44,10 @@ struct e4frag {
 	/* number of files in the table of worst files */
 	size_t n_worst;
 	struct {
-		/* upper limits of the savings by a repack */
+		/*
+		 * upper limits: number of files that a repack can improve, and
+		 * numbers of fragments and tree blocks that a repack can save
+		 */
 		uint64_t files, fragments, tree_blocks;
 	} improvable;
 	struct {

@@ -36,7 +36,7 @@ struct digest {
 bool digest_parse(struct digest *d, const char *text);
 
 /*
- * Writes the name that the file with digest @d has in an image layout to @name.
+ * Sets @name to the path, in an OCI image layout, of the file with digest @d.
  */
 #define BLOB_NAME_LEN (sizeof(struct digest) + 8)
 void digest_name(const struct digest *d, char name[BLOB_NAME_LEN]);

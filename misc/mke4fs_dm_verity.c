@@ -177,8 +177,9 @@ static bool say_failed(const struct job *j, int failed_fd, errcode_t err)
 }
 
 /*
- * Writes the dm-verity superblock and the hash tree to @fd, beginning at byte
- * at of the struct job @priv.  Returns false after printing an error.
+ * Writes the dm-verity superblock and the hash tree to @fd, from the byte
+ * offset j->at on.  @priv is a struct job.  Returns false after printing an
+ * error.
  */
 static bool write_tree(int fd, void *priv)
 {

@@ -30,7 +30,7 @@ struct image {
 	struct e4l *e;
 	struct e4l_populate *plan;
 	struct e4l_populate_stats stats;
-	/* whether @hash_seed, the seed of all prototypes, has been set */
+	/* @hash_seed is set to the seed of the first prototype */
 	bool has_seed;
 	uint32_t hash_seed[4];
 	struct dm_verity verity;

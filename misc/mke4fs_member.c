@@ -40,7 +40,10 @@ static void take_header(struct member *m, const struct ustar_member *tar,
 		m->mapped = end - tar->at - USTAR_BLOCK_BYTES;
 }
 
-/* Sets the checksum from the header of a member of a cpio archive. */
+/*
+ * Sets m->check to the checksum in the header of the current member.  If the
+ * archive is not a cpio archive with checksums, sets m->has_check to false.
+ */
 static void take_check(struct member *m, const struct stream *s, uint64_t first)
 {
 	char h[CRC_AT + CRC_DIGITS + 1] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * repack DEVICE: repacks a filesystem that is not in use.  The library refuses
- * a damaged one.
+ * a damaged filesystem.
  *
  *	cc repack.c $(pkg-config --cflags --libs e4layout)
  */

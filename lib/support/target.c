@@ -402,8 +402,8 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 /* ------------------------------------------------------------------ errors */
 
 /*
- * Whether the superblock can have a wrong number of the journal inode.  e2fsck
- * does not correct the number.
+ * Whether a wrong s_journal_inum can be the cause of @err.  e2fsck does not
+ * correct s_journal_inum.
  */
 static bool has_wrong_journal(const struct target *t, errcode_t err)
 {

@@ -94,7 +94,10 @@ struct corpus {
 	void (*emit)(struct corpus *c, const struct site *s, const char *field,
 		     const char *value, const char *mode);
 	uint32_t wanted; /* number of the case that --apply makes */
-	/* if set, collects the fields of each group and inode; makes no cases */
+	/*
+	 * NULL: the try_*() functions make cases; otherwise, the functions call
+	 * note() for each field, and make no cases
+	 */
 	note_fn *note;
 	struct spots *spots;	/* used only by random.c */
 	struct wishes *wishes;	/* used only by set.c */
@@ -129,7 +132,7 @@ void try_site(struct corpus *c, const struct site *s);
 /* Returns the current value of a field. */
 uint64_t get_field(const struct corpus *c, const struct site *s,
 		   const struct field *f);
-/* Makes all cases of one field of a structure. */
+/* Makes all cases (damaged images) of one field of a structure. */
 void try_field(struct corpus *c, const struct site *s, const struct field *f);
 
 /* sites.c: makes all cases of an image. */

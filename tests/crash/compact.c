@@ -179,8 +179,9 @@ static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 }
 
 /*
- * Allocates all free blocks.  Each of the last clusters belongs to a separate
- * file, because a file of one cluster needs no tree block.
+ * Allocates all free blocks.  The file "full" gets all but LAST_CLUSTERS free
+ * clusters.  Each remaining cluster gets a file of its own, because a file of
+ * one cluster needs no tree block.
  */
 static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
 {

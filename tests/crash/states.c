@@ -45,7 +45,7 @@ struct machine {
 	size_t n_patch, patch_room;
 	size_t *pending;		/* writes without a later flush */
 	size_t n_pending;
-	size_t marks;			/* transactions so far */
+	size_t marks;	/* number of transactions committed in the state */
 	uint64_t *seen;			/* hashes of states, open addressing */
 	size_t seen_size;
 	const struct refs *refs;

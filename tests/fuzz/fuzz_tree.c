@@ -21,7 +21,10 @@ static void require(bool ok)
 		abort();
 }
 
-/* Makes the target filesystem, of which only the content changes. */
+/*
+ * Makes an empty filesystem, which gets the files of the input.  The properties
+ * of the filesystem do not depend on the input.
+ */
 static void make_target(const char *path)
 {
 	struct ext2_super_block sb = {

@@ -211,9 +211,9 @@ static blk64_t walk_map(struct walk *w, __u64 lblk)
 }
 
 /*
- * Writes the block that maps @span logical blocks from @first on, and all
- * blocks below it.  If @span is one, writes the data block.  If nothing is
- * mapped, returns 0.
+ * Returns the block that maps @span logical blocks from @first on, after
+ * writing this block and all indirect blocks below it.  If @span is 1, writes
+ * nothing, and returns the data block.  If nothing is mapped, returns 0.
  */
 static blk64_t emit_indirect(struct walk *w, __u64 first, __u64 span)
 {

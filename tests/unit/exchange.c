@@ -179,7 +179,7 @@ static struct spot find(unsigned int block, int who)
 	return s;
 }
 
-/* Finds any free place. */
+/* Finds a free inode number in any block. */
 static struct spot find_any(void)
 {
 	struct spot s = { 0, 0 };

@@ -466,7 +466,8 @@ START_TEST(refuses_hostile_superblocks)
 END_TEST
 
 /*
- * Random superblocks cause no crash, and no journal outside the journal file.
+ * Random bytes in the journal's superblock cause no crash.  If the journal can
+ * be opened, the log does not exceed the journal file.
  */
 START_TEST(survives_random_superblocks)
 {

@@ -32,7 +32,7 @@ struct step {
 static const struct script {
 	const char *name;
 	struct step steps[MAX_STEPS];
-	/* sorted list of all paths, each after the number of its layer */
+	/* "LAYER:PATH" for each expected file, sorted by layer and path */
 	const char *expected;
 } scripts[] = {
 	{ "a later file replaces an earlier one", {

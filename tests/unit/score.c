@@ -310,7 +310,7 @@ static uint32_t lay_out(const struct file *f)
 	return end;
 }
 
-/* Computes the score from single blocks. */
+/* Computes the expected score of the file, block by block. */
 static struct e4l_file_score score_blocks(const struct file *f)
 {
 	struct e4l_file_score s = { .tree_blocks = f->n_tree };
@@ -359,7 +359,10 @@ static struct e4l_file_score score_blocks(const struct file *f)
 	return s;
 }
 
-/* Repeats e2fsck's walk over the file, block by block. */
+/*
+ * Whether e2fsck counts the file as contiguous.  Like e2fsck, examines the
+ * mapped blocks and the indirect blocks in logical order.
+ */
 static bool walk_is_contiguous(const struct file *f, uint32_t end)
 {
 	blk64_t prev = 0, pblk;

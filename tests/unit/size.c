@@ -316,8 +316,9 @@ START_TEST(end)
 END_TEST
 
 /*
- * Shrinks the filesystem to 20 MB, after moving the journal from the middle of
- * the old filesystem below the new end.
+ * Makes a filesystem with the options @how and the journal options @log of
+ * mke2fs.  Moves the journal below 20 MB, and shrinks the filesystem to 20 MB.
+ * If the journal cannot be moved, returns the error and does not shrink.
  */
 static errcode_t move_log(struct image *img, const char *how, const char *log)
 {

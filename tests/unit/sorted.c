@@ -32,8 +32,9 @@ static bool is_equal(struct e4l_pair a, struct e4l_pair b)
 }
 
 /*
- * Distributions of numbers: DENSE is below 2000, SPREAD is at any distance,
- * and ANY includes the largest numbers.
+ * Distributions of random numbers.  DENSE: below 2000.  SPREAD: mostly below
+ * 50000, and some of any size.  ANY: mostly large, and sometimes one of the
+ * three largest 64-bit numbers.
  */
 enum kind { DENSE, SPREAD, ANY, KINDS };
 

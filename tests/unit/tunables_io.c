@@ -139,7 +139,10 @@ START_TEST(goes_and_comes_on_any_layout)
 }
 END_TEST
 
-/* With 1 KiB blocks, 1024 bytes need an EA inode or do not fit. */
+/*
+ * A text of E4L_TUNABLES_MAX (1024) bytes does not fit in an attribute block of
+ * 1 KiB, and needs an EA inode.
+ */
 START_TEST(largest_text)
 {
 	char buf[E4L_TUNABLES_MAX + 1];

@@ -24,8 +24,9 @@ errcode_t e4l_step_map(const struct e4l_geometry *geo,
 		       const struct e4l_extent *ex, size_t n,
 		       const struct e4l_fragments *new, struct e4l_step *step);
 /*
- * Sets the blocks that @step allocates and frees: the clusters of @ex that move
- * are freed, and the physical clusters in @new are allocated.
+ * Sets the blocks that @step allocates and frees.  @ex has the current @n
+ * extents of the file.  @new lists the logical clusters that move.  @step frees
+ * their physical clusters in @ex, and allocates the physical clusters in @new.
  */
 errcode_t e4l_step_exchange(const struct e4l_geometry *geo,
 			    const struct e4l_extent *ex, size_t n,

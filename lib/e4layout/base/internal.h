@@ -39,7 +39,7 @@ struct e4l {
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
-	/* checks that a change is permitted: see e4l_set_guard(); or NULL */
+	/* set by e4l_set_guard(); NULL: all changes are permitted */
 	errcode_t (*guard)(void *priv);
 	void *guard_priv;
 	/* the original of a copy made by e4l_overlay_new(); NULL: not a copy */

@@ -61,7 +61,7 @@ static uint32_t bucket(const struct plug *p, uint64_t unit)
 	return (unit * 0x9e3779b97f4a7c15ULL >> 32) & p->mask;
 }
 
-/* Returns the content of @unit, or NULL if the unit is not held. */
+/* Returns the content of @unit, or NULL if the arena does not hold the unit. */
 static char *find(const struct plug *p, uint64_t unit)
 {
 	uint32_t b = bucket(p, unit);
@@ -294,8 +294,9 @@ static errcode_t plug_read_blk(io_channel channel, unsigned long block,
 /* ---------------------------------------------------------------- writing */
 
 /*
- * Prepares a write to a part of @unit.  If @unit is not yet held, holds @unit
- * with the content of the device, or with zeroes beyond the end of the device.
+ * Prepares a write to a part of @unit.  If the arena does not hold @unit, adds
+ * @unit with its content on the device.  Beyond the end of the device, the
+ * content is zeroes.
  */
 static errcode_t hold_unit(struct plug *p, uint64_t unit)
 {
@@ -525,8 +526,9 @@ static struct struct_io_manager plug_manager = {
 };
 
 /*
- * Allocates unit, table, order, arena and stage in one mapping.  The kernel
- * allocates memory for a page of the mapping when the page is first used.
+ * Allocates the arrays @unit, @table, @order, @arena and @stage of @p in one
+ * mapping.  The kernel allocates memory for a page of the mapping when the page
+ * is first used.
  */
 static errcode_t map_arrays(struct plug *p, uint64_t limit_bytes)
 {

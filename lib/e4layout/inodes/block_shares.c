@@ -465,8 +465,8 @@ static errcode_t go_round(struct share *s)
 }
 
 /*
- * Sorts the caller's cells (pairs of directory and block) by directory
- * (@by_dir) and by number of inodes (@by_count).
+ * Sorts the indexes of the caller's cells (pairs of directory and block): by
+ * directory in s->by_dir, and by number of inodes in s->by_count.
  */
 static void sort_cells(struct share *s)
 {

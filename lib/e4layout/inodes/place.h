@@ -68,7 +68,8 @@ errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
  * Finds @n consecutive free inodes that occupy as few blocks of the inode table
  * as @n inodes can.  Sets *@ret to the first inode.  If the number of files in
  * a directory is known in advance, use this function for the directory and its
- * files.  Mark all @n inodes before the next call.
+ * files.  Call ext2fs_inode_alloc_stats2() for all @n inodes before the next
+ * call.
  *
  * If the window skips free inodes at the end of a partly used block, later
  * calls with a smaller @n use these inodes.

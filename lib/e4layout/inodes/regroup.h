@@ -41,8 +41,9 @@ struct e4l_regroup_result {
  * ends an exchange, some directories may need more blocks until another run
  * continues.
  *
- * @end_at: to plan the moves of a simulated run again, ->ended_at of the
- * simulated run; otherwise 0.  @dry, @quiet and errors: as e4l_compact_dirs().
+ * To plan the moves of a simulated run again, set @end_at to result->ended_at
+ * of the simulated run; otherwise, to 0.  @dry, @quiet and errors: as
+ * e4l_compact_dirs().
  */
 errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
 			     bool dry, bool quiet, uint64_t end_at,

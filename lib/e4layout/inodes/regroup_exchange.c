@@ -281,8 +281,8 @@ static errcode_t make_quotas(struct e4l_exchange *x)
  */
 struct wanting {
 	/*
-	 * first[dir]: index in @cell of the next cell of directory dir that
-	 * gets an inode
+	 * first[dir]: index in @cell of the next cell (pair of directory and
+	 * block) of directory dir that gets an inode
 	 */
 	uint32_t *first;
 	uint32_t *cell;
@@ -326,8 +326,9 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 }
 
 /*
- * If cell @cell (a pair of directory and block) has more inodes than its quota,
- * plans moves of the surplus inodes to other cells of the directory.
+ * If cell @cell (a pair of directory and block) has more inodes than planned,
+ * plans moves of the surplus inodes to other cells of the directory.  The last
+ * inode of the cell has the index @end - 1 in x->m.
  */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)

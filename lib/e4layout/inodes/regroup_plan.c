@@ -388,11 +388,11 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * Finds a block for the last @n inodes of the directory, among the blocks from
- * index @first on that are not kept.  Of the blocks with space for @n inodes,
- * returns the block with the most inodes of the directory.  If no block has
- * space, returns NULL.  Outside thrifty mode (r->thrifty is false), always
- * returns NULL.
+ * Finds a block for the last @n inodes of the current directory in r->tb, from
+ * index @first on.  Blocks whose member keep is true are not used.  Of the
+ * blocks with space for @n inodes, returns the block with the most inodes of
+ * the directory.  If no block has space, or if r->thrifty is false, returns
+ * NULL.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {

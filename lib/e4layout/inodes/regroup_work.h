@@ -10,7 +10,7 @@
 #include "numbers.h"
 #include "renumber.h"
 
-/* What the plan says about a directory. */
+/* The planned result for a directory. */
 struct fate {
 	/*
 	 * numbers of inode-table blocks: after the moves planned so far

@@ -49,9 +49,9 @@ struct trails {
 	 */
 	uint32_t *next;
 	/*
-	 * per block: number of arriving inodes minus number of leaving inodes.
-	 * Each edge between the block and the pool that becomes part of a trail
-	 * brings the number closer to 0.
+	 * per block: at first, number of arriving inodes minus number of
+	 * leaving inodes.  Each trail that begins or ends in the block brings
+	 * the number closer to 0 by 1.
 	 */
 	int32_t *excess;
 	uint32_t *vacant; /* per block: number of free inodes after all moves */
@@ -116,10 +116,10 @@ static void walk(struct trails *t, uint32_t block)
 }
 
 /*
- * Returns the index of move number @i of a closed trail (sequence of moves), in
- * the order of execution.  If the edge is not a move, but begins or ends at the
- * additional node "pool", returns POOLED.  After the last move, the numbers
- * continue with the first move.
+ * Returns the index in t->moves of element @i of the closed trail t->way, in
+ * the order of execution.  If the element is an edge to or from the additional
+ * node "pool", and not a move, returns POOLED.  The element after the last is
+ * the first again.
  */
 static uint32_t nth(const struct trails *t, size_t i)
 {

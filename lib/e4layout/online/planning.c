@@ -33,8 +33,8 @@
 /* during a run, the largest free extent keeps this percentage of its length */
 #define LONG_PERCENT	90
 /*
- * The fragmented files count as small if their blocks, all files together, are
- * at most 1/SMALL_SHARE of the number of free blocks.
+ * The fragmented files count as small if the number of all their blocks is at
+ * most 1/SMALL_SHARE of the number of free blocks.
  */
 #define SMALL_SHARE	16
 

@@ -148,8 +148,8 @@ void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
 void e4l_work_free(struct e4l_work *w);
 
 /*
- * Makes items of all logical runs.  If @only is not NULL, joins only the
- * fragmented runs with a set element in @only.
+ * Makes items of all logical runs.  If @only is not NULL, a fragmented run is
+ * joined only if the element of @only with the index of the run is not 0.
  */
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only);
 
@@ -272,9 +272,9 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*
  * Adds a move that rebuilds the extent tree of a file with as few tree blocks
  * as possible, because a move of data does not shrink the tree.  Does nothing
- * if the file has no tree blocks, or was not moved after the last rebuild.  A
- * tree of a file that is not finished is rebuilt only if all extents fit into
- * the inode.
+ * if the file has no tree blocks, or was not moved after the last rebuild.  If
+ * the state of the file is not E4L_FINISHED, rebuilds the tree only if all
+ * extents fit into the inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Ends a batch: marks the clusters that the batch frees as free. */

@@ -865,7 +865,7 @@ static errcode_t write_indirect(struct settling *s, ext2_ino_t ino,
 	return err;
 }
 
-/* Adds the runs whose content is written from the source to l->writes. */
+/* Adds to l->writes the runs of @file whose content is read from the source. */
 static errcode_t note_writes(struct settling *s, const struct like_file *file)
 {
 	struct e4l_like *l = s->l;

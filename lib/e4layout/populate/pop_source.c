@@ -28,7 +28,11 @@
 
 /* ---------------------------------------------------------- sources by path */
 
-/* Whether s->dir_fd is the source directory that contains the file of @n. */
+/*
+ * Whether s->dir_fd is the source directory that contains the file of @n.  If
+ * n->pos is not 0, the file has another path in the source than in the tree,
+ * and the result is false.
+ */
 static bool is_open(const struct e4l_source *s, const struct node *n)
 {
 	return s->dir && s->dir == n->parent && s->dir_source == n->source &&

@@ -51,7 +51,10 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
  */
 #define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
-/* nanoseconds that mark a replaced time; no valid time has this value */
+/*
+ * nanoseconds of a time that e4l_pack_time() has replaced by LEAST_SEC or
+ * MOST_SEC; no valid time has this value
+ */
 #define MARK_NSEC SECOND_NSEC
 
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec)
@@ -155,7 +158,10 @@ static bool are_in_file(const struct e4l_entry *e)
 	return true;
 }
 
-/* Only regular files can have stretches. */
+/*
+ * Whether the data ranges (stretches) of @e are valid.  Only regular files can
+ * have stretches.
+ */
 static bool has_good_map(const struct e4l_entry *e)
 {
 	if (!e->stretches)

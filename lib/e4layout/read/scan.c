@@ -51,7 +51,8 @@
 struct chunk {
 	dgrp_t group;
 	uint32_t first;	/* index of the first inode, from 0 in the group */
-	uint32_t inodes; /* number of inodes; 0: only report @why */
+	/* number of inodes; 0: the chunk only reports the error @why */
+	uint32_t inodes;
 	blk64_t blk;
 	unsigned int blocks;
 	errcode_t why;		/* error of the group descriptor; 0: none */
@@ -517,7 +518,10 @@ static size_t collect_nodes(struct job *job)
 	return n;
 }
 
-/* Appends the tokens of the content of a tree block. */
+/*
+ * Decodes the tree block @block, and appends its extents and child blocks to
+ * job->tokens.
+ */
 static errcode_t decode_node(struct job *job, const struct node *node,
 			     const void *block)
 {

@@ -13,7 +13,7 @@ struct e4l_evac_job {
 	uint32_t generation;
 	bool indirect;
 	bool special;		/* metadata: e4l_is_file() is false */
-	/* no metadata depends on the content: e4l_apply_is_opaque() is true */
+	/* regular file, but no EA inode: e4l_apply_is_opaque() is true */
 	bool regular;
 	uint64_t todo;		/* number of clusters to move */
 	uint64_t clusters;	/* number of data clusters */
