@@ -384,8 +384,9 @@ static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 
 /*
  * Visits entries of @age, inode by inode, and each entry at most once.  If
- * @keep is false, stops when @want entries have been freed.  If @keep is true,
- * stops when @want entries have been visited.
+ * @keep is false, stops after freeing @want entries, and returns the number of
+ * freed entries.  If @keep is true, stops after visiting @want entries, and
+ * returns the number of visited entries.
  */
 static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 			 bool keep)

@@ -330,8 +330,9 @@ static uint64_t bytes_behind(const struct e4repack *r, uint64_t bytes)
 }
 
 /*
- * Prints the next step after a run that changed nothing.  An earlier run can
- * have been interrupted between the change of the size and the truncation.
+ * If bytes follow the filesystem, prints the commands that remove these bytes.
+ * Call this function after a run that changed nothing: an earlier run can have
+ * been interrupted between the change of the size and the truncation.
  */
 static void print_rest(const struct e4repack *r, uint64_t bytes)
 {

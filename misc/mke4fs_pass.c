@@ -19,7 +19,10 @@
 enum fate {
 	HAND_ON,	/* pass to mke2fs (default) */
 	DEVICE_ONLY,	/* pass to mke2fs only to format the device */
-	/* apply to the copied files; if no files are copied, pass to mke2fs */
+	/*
+	 * apply the option to the copied files; if no files are copied, pass
+	 * the option to mke2fs
+	 */
 	CARRY_OUT,
 	REFUSE,
 };

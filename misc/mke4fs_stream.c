@@ -10,9 +10,11 @@
 #define BLOCK_BYTES (1u << 20)
 
 /*
- * Limits of unpacked data without --max-size: a fixed size, and a ratio to the
- * packed data.  The ratio is larger than any compression method reaches, except
- * bzip2 for zeroes, but smaller than repeated compression reaches.
+ * Limits of unpacked data without --max-size: FREE_BYTES, plus the size of the
+ * packed data multiplied by a ratio.  ONCE_RATIO, for data that were packed
+ * once, is larger than any compression method reaches.  TWICE_RATIO, for data
+ * that were packed several times, is smaller than repeated compression reaches,
+ * but larger than any single method reaches, except bzip2 for zeroes.
  */
 #define FREE_BYTES (1ULL << 30)
 #define ONCE_RATIO (1u << 21)

@@ -72,7 +72,8 @@ static const struct container *container_of(const struct target *t)
 
 /*
  * Returns the name of a file that does not exist, as a word of a shell command.
- * If there is no memory, returns NULL.
+ * The name is @device with one or more suffixes ".img".  If there is no memory,
+ * returns NULL.
  */
 static char *name_new_file(const char *device)
 {

@@ -23,8 +23,9 @@ static void visit(struct corpus *c, const struct site *s, const char *name,
 }
 
 /*
- * Returns the site of block @blk, which belongs to the inode of @owner.  The
- * checksum of the block depends on the inode number.
+ * Describes block @blk, which belongs to the inode of @owner.  The inode number
+ * is copied from @owner, because the checksum of the block depends on it.
+ * @name is shown in lists, and @seal recomputes the checksum of the block.
  */
 static struct site in_block(struct corpus *c, const struct site *owner,
 			    const char *name, blk64_t blk, seal_fn *seal)

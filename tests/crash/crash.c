@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options of the crash harness, and loops over scenarios and accidents. */
+/*
+ * The options of the crash harness, and loops over the scenarios and the tests
+ * (power failures, I/O errors, kills).
+ */
 #include "config.h"
 #include <getopt.h>
 #include <signal.h>

@@ -243,11 +243,14 @@ struct verdict {
 /* Parameters of check_states(). */
 struct sampling {
 	size_t wanted;		/* number of random states */
-	/* also check the state with all writes so far at each @each-th event */
+	/*
+	 * at each @each-th event of the log, also check the state that has all
+	 * writes before the event
+	 */
 	size_t each;
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
-	bool undo, mount;	/* see struct world */
+	bool undo, mount;	/* values of these members of struct world */
 	bool first_loss;	/* stop at the first state that fails a check */
 };
 

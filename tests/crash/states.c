@@ -216,7 +216,10 @@ static void apply(struct machine *m, const struct tap_event *ev,
 	}
 }
 
-/* Copies each patched sector from memory to the file. */
+/*
+ * Writes the state from memory to the files of the devices: sets the size of
+ * each file, and copies each sector in m->patch, which has the changed sectors.
+ */
 static void write_patches(struct machine *m)
 {
 	size_t i;
@@ -540,7 +543,10 @@ struct refs make_refs(const struct bench *b, const struct tap_log *log,
 	return (struct refs) { ref, n };
 }
 
-/* Returns the weight of all intervals, for all devices of the log together. */
+/*
+ * Returns the sum of window_weight() for all intervals between flushes, plus 1.
+ * The writes to all devices are counted together.
+ */
 static size_t total_weight(const struct machine *m)
 {
 	const struct tap_log *log = m->log;

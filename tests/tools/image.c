@@ -11,7 +11,10 @@
 #define ENCRYPTED_NAME_BYTES 16
 #define MAX_LBLK EXT_MAX_EXTENT_LBLK
 
-/* Reserves one more element in an array that grows by doubling. */
+/*
+ * Returns @array with space for one more element after @n elements of @size
+ * bytes.  If @n is 0 or a power of two, the array is reallocated.
+ */
 static void *grow(const struct lab *l, void *array, __u32 n, size_t size)
 {
 	if (n & (n - 1))

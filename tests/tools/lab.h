@@ -201,8 +201,8 @@ void dir_add(struct lab *l, struct node *dir, const char *name,
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
 /*
- * Calls @fn for each entry except "." and "..".  If @fn returns true, removes
- * the entry.
+ * dir_each() calls @fn for each entry of @dir except "." and "..".  If @fn
+ * returns true, dir_each() removes the entry.
  */
 typedef bool entry_fn(struct lab *l, struct ext2_dir_entry *de, void *arg);
 void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg);

@@ -29,7 +29,7 @@ struct writer {
 	const char *dir;
 	unsigned int number, names, seed;
 	uint64_t ops;
-	char last[32];			/* letters of the last actions */
+	char last[32];	/* one letter for each of the latest operations */
 	int fd;
 	bool direct;
 	size_t size;			/* size of the file */

@@ -49,7 +49,7 @@ void add_extent(struct world *w, unsigned int f, struct e4l_extent ex);
  */
 void add_trees(struct world *w, unsigned int more);
 
-/* Adds the filesystem to a new planner. */
+/* Creates a planner with the files and the free space of @w. */
 struct e4l_plan *fill_plan(const struct world *w);
 struct e4l_plan *make_plan(const struct world *w);
 

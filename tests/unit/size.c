@@ -274,7 +274,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- end */
 
-/* Whether the blocks of descriptors have nothing after the last descriptor. */
+/* Whether all bytes after the last group descriptor in its block are 0. */
 static bool ends_with_zeroes(ext2_filsys fs)
 {
 	const char *descs = (const char *)fs->group_desc;

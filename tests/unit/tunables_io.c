@@ -108,8 +108,9 @@ static const char *const layouts[] = {
 
 /*
  * The tunables are first small, then so large that they need a block, then
- * small again, and finally removed.  The filesystem is sound after each step,
- * and finally unchanged.
+ * small again, and then removed.  The filesystem is sound after each step.
+ * After the last step, the filesystem has as many free blocks and inodes as
+ * before the first step.
  */
 START_TEST(goes_and_comes_on_any_layout)
 {

@@ -421,9 +421,9 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 }
 
 /*
- * Whether the double indirect block @dind lists all reserved blocks and no
- * other block.  e2fsck examines only a quarter of the entries, and does not
- * mark the blocks in the entries as in use.
+ * Whether the double indirect block @dind of the resize inode lists all
+ * reserved GDT blocks and no other block.  e2fsck examines only a quarter of
+ * the entries, and does not mark the blocks in the entries as in use.
  */
 static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
 {

@@ -120,8 +120,8 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 }
 
 /*
- * Passes @block to tally.h, which counts the locality of @dir.  @block is NULL
- * if the block cannot be read.
+ * Passes @block to the functions of tally.h that compute the locality of @dir.
+ * @block is NULL if the block cannot be read.
  */
 static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 		  const void *block)

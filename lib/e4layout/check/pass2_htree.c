@@ -88,7 +88,8 @@ bool e4l_htree_is_node(struct check *ck, const void *block)
 
 /*
  * Records the hash range of the block to which entry @i of @count refers.
- * *@previous is the hash of the previous entry.  If the entry is invalid,
+ * @parent is the index block with the entry.  *@previous is the hash of the
+ * previous entry, and becomes the hash of this entry.  If the entry is invalid,
  * returns false.
  */
 static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,

@@ -432,9 +432,11 @@ static errcode_t share_out(struct share *s)
 }
 
 /*
- * Pins each directory that the current round gives more than @most blocks in
- * addition.  A pinned directory keeps its inodes where they are.  Returns the
- * number of directories that this call has pinned.
+ * Pins each directory whose number of blocks increases by more than @most in
+ * the current round.  A pinned directory keeps its inodes where they are.  If
+ * @most is -1, also pins each directory that saves no block.  If @most is
+ * INT32_MIN, pins all directories.  Returns the number of directories that this
+ * call has pinned.
  */
 static uint32_t pin(struct share *s, int most)
 {

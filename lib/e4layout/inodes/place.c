@@ -89,8 +89,9 @@ struct e4l_place {
 	unsigned int flags;
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
 	/*
-	 * hint[group * CLASSES + class]: windows of the group with a lower
-	 * index have used inodes
+	 * hint[group * CLASSES + class]: the search for an empty window of this
+	 * group and size class begins with this window index, because all
+	 * earlier windows have used inodes
 	 */
 	uint32_t *hint;
 	/*
@@ -588,8 +589,8 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 
 /*
  * Returns the entries of an index block, which begin at byte @at of @buf.  Sets
- * *@n to the number of entries that is stored in the block, but at most to the
- * number for which @size bytes have space.
+ * *@n to the number of entries that the block claims to have.  If the block has
+ * only @size bytes, and fewer entries fit, sets *@n to the number that fits.
  */
 static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,
 					      unsigned int at, uint32_t *n)

@@ -82,7 +82,7 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
 	/*
-	 * inodes that e2fsck has to scan in addition, because of the
+	 * number of additional inodes that e2fsck has to scan because of the
 	 * allocations
 	 */
 	uint64_t fsck_inodes;

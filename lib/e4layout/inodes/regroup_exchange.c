@@ -350,7 +350,10 @@ static errcode_t make_flows(struct e4l_exchange *x)
 	uint32_t cell = 0;
 	size_t i;
 
-	/* the inodes in x->m and the caller's cells are in the same order */
+	/*
+	 * the inodes in x->m and the cells (pairs of directory and block) in
+	 * x->q.cells are in the same order
+	 */
 	for (i = 0; i < x->n_m && !err; i++)
 		if (i + 1 == x->n_m || x->m[i].block != x->m[i + 1].block ||
 		    x->m[i].dir != x->m[i + 1].dir)

@@ -548,9 +548,9 @@ static bool is_kept(const struct regroup *r, ext2_ino_t ino)
 }
 
 /*
- * Gives the inodes that move their new numbers from r->targets, and frees the
- * numbers in r->targets that are not needed.  Sets *@moving to the number of
- * inodes that move.
+ * Assigns a new number from r->targets to each moving inode, and frees the
+ * remaining numbers in r->targets.  Sets *@moving to the number of moving
+ * inodes.
  */
 static errcode_t assign(struct regroup *r, size_t *moving)
 {
@@ -830,7 +830,11 @@ static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 
 /* ------------------------------------------------------------------ 3. plan */
 
-/* Returns whether the callback enough() has ended the planning. */
+/*
+ * Counts a call in r->asked, and returns whether the planning must end: the
+ * callback enough() returns true now or has returned true before.  If r->end_at
+ * is not 0, the planning ends with call number r->end_at instead.
+ */
 static bool is_over(struct regroup *r)
 {
 	if (!r->over && r->n_groups && ++r->asked)

@@ -21,8 +21,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * value instead of the index of a move, for an edge to or from the additional
- * node "pool"
+ * used instead of the index of a move, for an edge that is not a move, but
+ * begins or ends at the additional node "pool"
  */
 #define POOLED	UINT32_MAX
 

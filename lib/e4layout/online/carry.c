@@ -132,8 +132,8 @@ static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 /* -------------------------------------------------------------------- moves */
 
 /*
- * Returns whether the blocks that @m moves are at the physical blocks at which
- * the plan has found them.
+ * Returns whether the logical blocks that @m moves still have the physical
+ * blocks that they had when the plan was made.
  */
 static bool is_in_place(const struct e4l_open_file *f,
 			const struct e4l_plan_move *m)

@@ -99,8 +99,10 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		     enum e4l_skip why, uint64_t extents);
 
 /*
- * Implements failed() of struct e4l_behind, with the same @put_back.  If the
- * file was counted as done, corrects the count.
+ * Reports that the data of a moved part of file @ino could not be written.
+ * Implements failed() of struct e4l_behind.  @put_back is true if the part has
+ * its old physical blocks again.  If the file was counted as done, corrects the
+ * count.
  */
 void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 

@@ -271,9 +271,10 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 }
 
 /*
- * @w is the range that holds the content of the partition or loop device @dev.
- * Sets *@ret to the bytes of @dev whose content is in @b.  If @w does not
- * overlap @b, returns false.
+ * @w is the range on a lower device or in a file that holds the content of the
+ * partition or loop device @dev.  @b is another range of bytes.  Sets *@ret to
+ * the bytes of @dev whose content is in @b.  If @w does not overlap @b, returns
+ * false.
  */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)

@@ -286,8 +286,8 @@ static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 		return 0;
 	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
 	/*
-	 * the model has no positions of a file that cannot be moved: count all
-	 * chosen runs
+	 * the planner does not know where the blocks of a file are that cannot
+	 * be moved: count all chosen runs of such a file
 	 */
 	for (; n && !o->n_items; n--, run++)
 		blocks += run->chosen ? run->len : 0;

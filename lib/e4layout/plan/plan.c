@@ -33,7 +33,10 @@
 
 /* ----------------------------------------------------- comparison of layouts */
 
-/* Returns the maximum possible length of the largest free extent. */
+/*
+ * Returns the maximum length, in clusters, that a plan could give the largest
+ * free extent.
+ */
 static uint64_t possible(const struct e4l_plan *p, const struct e4l_look *look)
 {
 	uint64_t most = look->free < p->stretch ? look->free : p->stretch;
@@ -273,7 +276,7 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how)
 }
 
 /*
- * Makes attempts with different parameters, until an attempt leaves nothing to
+ * Attempts plans with different parameters, until an attempt leaves nothing to
  * do.  If @regions is true, the attempts also consolidate free space.  If
  * @shares is true, and is_guarded() refuses every attempt to join all
  * fragmented runs, makes attempts to join only a part of these runs.

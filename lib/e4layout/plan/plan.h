@@ -66,9 +66,10 @@ struct e4l_plan_options {
 	/* maximum memory of the planner in bytes, or 0 for no limit */
 	uint64_t mem_bytes;
 	/*
-	 * Called before a file with E4L_PLAN_ASK is moved away.  @extents has
-	 * the first fragment of the file as one extent; its member unwritten is
-	 * not set.  If may_move is NULL, every file may be moved away.
+	 * Called before a file with E4L_PLAN_ASK is moved away.  Returns
+	 * whether the file may be moved.  @extents has the first fragment of
+	 * the file as one extent; the member unwritten is not set.  If may_move
+	 * is NULL, every file may be moved away.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
 			 size_t n, void *priv);
@@ -216,7 +217,8 @@ struct e4l_plan_move {
 	/* first logical cluster; for E4L_MOVE_TREE, the old physical cluster */
 	uint32_t lstart;
 	uint32_t len, to;
-	uint32_t sum;	/* e4l_place_sum() of the old clusters */
+	/* checksum (e4l_place_sum()) of the numbers of the old clusters */
+	uint32_t sum;
 };
 #define E4L_MOVE_DATA	0
 #define E4L_MOVE_TREE	1	/* move a tree block */

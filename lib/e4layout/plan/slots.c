@@ -181,8 +181,8 @@ struct around {
 	/* first segment of the region, first segment after the region */
 	uint32_t below, above;
 	/*
-	 * first side to clear: 1 before the region, 0 after the region; -1 if
-	 * undecided
+	 * side of the region that is cleared first; 1: before the region; 0:
+	 * after the region; -1: not chosen yet
 	 */
 	int down;
 	struct e4l_span region;

@@ -231,8 +231,9 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 }
 
 /*
- * Tests the first fragment of the item in w->m, which has the layout before the
- * plan.  A fragment that is not in w->m is tested in w->frag.
+ * Tests whether the first fragment of the item began on a stripe boundary in
+ * w->m, which has the layout before the plan.  If the fragment is not in w->m,
+ * tests its current start in w->frag.
  */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
@@ -384,8 +385,9 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 }
 
 /*
- * Lists all logical runs that may be joined, sorted by fragments per cluster,
- * the highest number first.  Adds the lengths of the runs to *@sum.
+ * Lists in @v all fragmented logical runs that may be joined, sorted by excess
+ * fragments per cluster, the highest number first.  Adds the lengths of the
+ * runs to *@sum.  Returns the number of runs.
  */
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
@@ -555,9 +557,10 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 }
 
 /*
- * If item @i is to be joined, makes the item loose.  Otherwise, if the item is
- * long or must not be moved, makes the item a wall.  A long item is joined only
- * if @any_length is set.
+ * If item @i has several fragments to join, makes the item loose (E4L_LOOSE).
+ * Otherwise, if the item is long or must not be moved, makes the item a wall.
+ * If @any_length is false, a long item becomes a wall even if it has several
+ * fragments.
  */
 static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {

@@ -264,9 +264,9 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to);
 /* Packs the file without moving data, to free its surplus tree blocks. */
 errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 /*
- * Zeroes the chosen runs of a file and packs the tree.  If the file is
- * unfragmented, frees all its spare tree blocks; otherwise, frees only the
- * surplus tree blocks.
+ * Zeroes the chosen runs of a file and packs the extent tree.  If the file is
+ * unfragmented, frees all tree blocks that the plan can free.  Otherwise, frees
+ * only the tree blocks that a packed tree does not need for the fragments.
  */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /*

@@ -132,7 +132,10 @@ static char *dx_entries(const struct dirwork *w, uint32_t lblk)
 	return block_of(w, lblk) + (lblk ? DX_NODE_AT : DX_ROOT_AT);
 }
 
-/* Lists the leaves below the index block @lblk, whose smallest hash is @hash. */
+/*
+ * Lists the leaves below the index block @lblk.  @hash is the smallest hash in
+ * this index block, and @levels is the number of index levels below the block.
+ */
 static errcode_t list_leaves(struct dirwork *w, uint32_t lblk, uint32_t hash,
 			     unsigned int levels)
 {

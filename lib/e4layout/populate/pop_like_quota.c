@@ -183,8 +183,9 @@ static errcode_t collect_block(const char *at, struct entries *out)
 }
 
 /*
- * Appends the entries below the tree block @block to @out.  Entries occur
- * several times, because several references lead to one block of entries.
+ * Appends the entries below the tree block @block to @out.  @level is the level
+ * of @block: 0 for the root, QUOTA_LEVELS for a block of entries.  Entries
+ * occur several times, because several references lead to one block of entries.
  */
 static errcode_t collect(const struct quota_file *f, uint32_t block, int level,
 			 struct entries *out)

@@ -71,7 +71,10 @@ struct free_run {
 	uint64_t start;		/* first block of the extent */
 };
 
-/* The shape of a large directory: see KEPT_BLOCKS in pop_dir.c. */
+/*
+ * The division of the entries of a large directory into blocks.  The plan
+ * stores the division, because the directory may be written in several parts.
+ */
 struct kept_shape {
 	uint32_t node;
 	struct e4l_dir_shape shape;

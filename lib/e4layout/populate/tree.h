@@ -220,8 +220,8 @@ const char *e4l_tree_xattr_prefix(uint8_t index);
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);
 
 /*
- * Reads the record at offset @at in xbytes.  Returns the offset of the next
- * record.
+ * Reads the extended attribute at offset @at in t->xbytes.  *@name and *@value
+ * point into t->xbytes.  Returns the offset of the next attribute.
  */
 size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 		       const char **name, const char **value);

@@ -197,9 +197,9 @@ errcode_t e4l_tree_grow_sets(struct e4l_tree *t)
 }
 
 /*
- * Sets *@ret to the set that equals the records from offset @at in xbytes on.
- * If there is such a set, drops the records.  If there is no such set, adds a
- * set.
+ * The attributes from offset @at in t->xbytes on form a set.  If t->sets has an
+ * equal set, removes the attributes from t->xbytes.  Otherwise, adds the set to
+ * t->sets.  Sets *@ret to the index of the set in t->sets.
  */
 static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
 {

@@ -65,7 +65,7 @@ static inline uint64_t e4l_away(const struct e4l_extent *ex, unsigned int bits)
 
 /*
  * Returns whether the extent @b belongs to the fragment of @a.  @b must be the
- * next extent of the file after @a.
+ * next extent of the file after @a.  @bits is the result of e4l_cluster_bits().
  */
 static inline bool e4l_goes_on(const struct e4l_extent *a,
 			       const struct e4l_extent *b, unsigned int bits)

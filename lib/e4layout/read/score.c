@@ -106,9 +106,10 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * Counts the range @x of an indirect map like e2fsck, which counts each map
- * block before the first data block that it maps.  A map block can be counted
- * inside @x.  *@t is the index of the first uncounted map block.
+ * Counts the data blocks @x of an indirect map like e2fsck, which counts each
+ * map block directly before the first data block that the map block maps.  A
+ * map block can therefore be counted between two data blocks of @x.  *@t is the
+ * index in piece->tree of the first uncounted map block.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
 			    struct e4l_extent x, size_t *t)

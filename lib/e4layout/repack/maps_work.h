@@ -36,7 +36,7 @@ struct e4l_maps {
 	size_t n_files, n_planned, n_done;
 	struct e4l_maps_load *loads; /* struct e4l_load of each planned step */
 	size_t n_loads, max_loads;
-	uint32_t *groups;		/* block groups of all @loads */
+	uint32_t *groups; /* block groups that the steps in @loads change */
 	size_t n_groups, max_groups;
 	struct e4l_free_histogram free;
 	uint64_t large_free;	/* free blocks in large free extents */

@@ -156,8 +156,8 @@ static errcode_t evacuate(struct shrink *s, struct e4l *e,
 
 /*
  * Moves the inode tables and bitmaps of removed groups from below the new end
- * to the end of the old filesystem.  First evacuates the end of the old
- * filesystem.  The next 2 * lift_blocks blocks above the new end are not
+ * to the end of the old filesystem.  Before this move, evacuates the end of the
+ * old filesystem.  The first 2 * lift_blocks blocks above the new end are not
  * evacuated, because files still need space.
  */
 static errcode_t lift_tables(struct shrink *s, struct e4l *e,
@@ -528,8 +528,8 @@ static errcode_t repack_on(struct shrink *s, struct e4l *e)
 }
 
 /*
- * Before the size of @e changes: cuts the journal if shrink_journal_blocks is
- * set, and repacks @e if the flags request a repack.
+ * Call this function before the size of @e changes.  If shrink_journal_blocks
+ * is set, cuts the journal.  If the flags request a repack, repacks @e.
  */
 static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 {

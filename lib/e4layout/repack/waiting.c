@@ -15,7 +15,10 @@
 #define WAITING_BYTES	(4u << 20) /* memory limit for all waiting inodes */
 #define ONE_BYTES	(64u << 10)	/* memory limit for one inode */
 
-/* A waiting inode, with its pieces merged into one. */
+/*
+ * A possible swap file, whose content will be read later.  The pieces of the
+ * inode are merged into one piece.
+ */
 struct e4l_waiting {
 	struct e4l_piece piece;
 	struct e4l_file_score score;

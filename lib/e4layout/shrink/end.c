@@ -323,7 +323,10 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 		return err;
 	sum = e4l_own_count(&s->kept);
 	e4l_own_sort(&s->kept);
-	/* with bigalloc, the metadata of several groups can share a cluster */
+	/*
+	 * with bigalloc, an overlap is not an error: the metadata of several
+	 * groups can share a cluster
+	 */
 	s->overlap = EXT2FS_CLUSTER_RATIO(s->fs) == 1 &&
 		     sum != e4l_own_count(&s->kept);
 	err = e4l_own_minus(&s->now, &s->kept, &s->gone);

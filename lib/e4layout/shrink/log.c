@@ -14,9 +14,9 @@
  *      changed bytes are in one sector.  Both logs are empty.            flush
  *   4. A transaction frees the old blocks, which are behind the log now.
  *
- * Tree blocks are never changed while an inode refers to them.  The tree blocks
- * of one step are mapped behind the log in the other step, so that each block
- * has an owner.
+ * Tree blocks are never changed while an inode refers to them.  Steps 1 and 3
+ * therefore use different tree blocks.  Each of these two steps maps the tree
+ * blocks of the other step behind the log, so that each block has an owner.
  *
  * After a power cut at any write, the filesystem is clean, or the replay makes
  * the filesystem clean.  The journal inode can still have blocks behind the log.
@@ -262,8 +262,9 @@ static errcode_t take(struct log *l, struct e4l_txn *t, blk64_t len,
 }
 
 /*
- * Reports that free space below the new end is too small or too fragmented, and
- * sets *l->lacking to the number of missing blocks.
+ * Reports that the free space below the new end is too small or too fragmented
+ * for the log.  Sets *l->lacking to the number of blocks by which the largest
+ * free extent is too short for the log, or to one cluster if that is more.
  */
 static errcode_t no_space(struct log *l)
 {
@@ -461,7 +462,8 @@ static bool add_leaves(const struct log *l, struct runs *r,
 /*
  * Sets *@behind to the blocks that the journal inode has behind the log before
  * the new blocks become the log.  behind_second() sets *@behind to the blocks
- * behind the log after this exchange.
+ * behind the log after this exchange.  Both functions return false if *@behind
+ * would need more than MAX_RUNS runs.
  */
 static bool behind_first(const struct log *l, struct runs *behind)
 {
