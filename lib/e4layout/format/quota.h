@@ -21,11 +21,14 @@
 /* Offsets in a quota file. */
 #define QUOTA_AT_MAGIC		0
 #define QUOTA_AT_VERSION	4
-/* grace times of blocks and inodes, in seconds */
+/* offset of the grace times of blocks and inodes, which are in seconds */
 #define QUOTA_AT_GRACE		8
-#define QUOTA_AT_BLOCKS		20	/* number of blocks in the file */
-#define QUOTA_AT_FREE_BLOCK	24	/* first unused block */
-#define QUOTA_AT_FREE_ENTRY	28	/* first block with an unused entry */
+/* offset of the number of blocks in the file */
+#define QUOTA_AT_BLOCKS		20
+/* offset of the number of the first unused block */
+#define QUOTA_AT_FREE_BLOCK	24
+/* offset of the number of the first block with an unused entry */
+#define QUOTA_AT_FREE_ENTRY	28
 /*
  * QUOTA_AT_ENTRIES is the offset, in a block of entries, of the number of
  * entries.  QUOTA_AT_ID, QUOTA_AT_INODES and QUOTA_AT_BYTES are offsets in an

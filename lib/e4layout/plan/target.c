@@ -4,7 +4,8 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define REGIONS_PERCENT	97	/* share of the final free space for regions */
+/* maximum length of all regions together, in % of the final free space */
+#define REGIONS_PERCENT	97
 /*
  * minimum length of the first region, in % of the longest stretch without walls
  */

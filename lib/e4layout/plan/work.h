@@ -32,7 +32,10 @@ struct e4l_work_item {
 	uint32_t len, first, n, file;	/* as in struct e4l_item */
 	uint32_t home;		/* start of the reserved slot, or E4L_NONE */
 	uint32_t next;			/* next waiting item of equal length */
-	/* last batch that moved one fragment of the item */
+	/*
+	 * number of the last batch that moved a single fragment of the item;
+	 * E4L_NONE: no batch has moved a single fragment
+	 */
 	uint32_t touched;
 	uint8_t state;			/* enum e4l_item_state */
 	bool broken;		/* the item has several fragments to join */

@@ -336,7 +336,10 @@ static errcode_t fill_sets(struct end *s, struct e4l_shape *shape)
 	return err;
 }
 
-/* Finds the own blocks of the old size and of the new size. */
+/*
+ * Finds the filesystem's own blocks (see own.h) at the old size and at the new
+ * size.
+ */
 static errcode_t find_sets(struct end *s, struct e4l_shape *shape)
 {
 	errcode_t err = e4l_own_add(s->fs, 0, s->fs->group_desc_count, &s->now);

@@ -863,7 +863,10 @@ static errcode_t shorten_in(struct log *l)
 	return err ? err : free_behind(l);
 }
 
-/* An interrupted run can have cut the log without freeing the blocks behind it. */
+/*
+ * An interrupted run can have shortened the log without freeing the blocks
+ * behind the log.
+ */
 static errcode_t shorten(struct log *l)
 {
 	errcode_t err = read_log(l);
