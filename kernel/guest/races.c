@@ -96,7 +96,10 @@ static void put_mapped(int fd, uint32_t block)
 	munmap(map, BLOCK);
 }
 
-/* Before the race, prepares a cell for a process with the letter @how. */
+/*
+ * Before the race, prepares cell number @cell (CELL blocks of the file) for a
+ * process with the letter @how.
+ */
 static void prepare_cell(const char *path, char how, uint32_t cell,
 			 uint32_t cells)
 {

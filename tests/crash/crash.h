@@ -181,8 +181,9 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 /* ------------------------------------------------------------------- digest */
 
 struct digest {
-	uint64_t content;	/* data visible to a reader and stat(2) */
-	uint64_t layout;	/* every extent, and the block counts */
+	/* digest of the data and attributes that programs can read */
+	uint64_t content;
+	uint64_t layout;	/* digest of all extents and block counts */
 	unsigned int inodes;
 };
 
