@@ -410,8 +410,8 @@ static bool report(struct e4repack *r)
 }
 
 /*
- * After a failure, prints the report of the transactions that were committed
- * before the failure, or the sizes of a failed --shrink.
+ * Handles a failed run.  With --json, prints the report if transactions were
+ * committed before the failure, or if the sizes of --shrink are known.
  */
 static void report_failed(struct e4repack *r)
 {

@@ -29,8 +29,9 @@ void drop_image(struct image *im)
 }
 
 /*
- * If the filesystem has an MMP block, writes the block.  The block does not
- * contain the name of this host, so that the image is reproducible.
+ * If the filesystem has an MMP block, writes the block.  If SOURCE_DATE_EPOCH
+ * is set, the block contains neither the name of this host nor the name of the
+ * device, so that the image is reproducible.
  */
 static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
 {

@@ -25,8 +25,9 @@ struct ustar_member {
 uint64_t ustar_whole_blocks(uint64_t bytes);
 
 /*
- * Reads the header at byte @at of @s.  If the header does not end before @end,
- * or is not in the last two blocks of @s, returns false.
+ * Reads the header at byte @at of @s.  If @at is not before @end, or if the
+ * header is not in the last two blocks of @s, returns false.  Also returns
+ * false if the data of a header with ustar_is_extra() extend beyond @end.
  */
 bool ustar_read(const struct stream *s, uint64_t at, uint64_t end,
 		struct ustar *h);

@@ -111,8 +111,8 @@ struct skipped {
 };
 
 /*
- * maximum number of rows or changes: more than twice the number of tunables
- * that fit in the attribute
+ * maximum number of rows or changes in a report: more than twice the number of
+ * tunables that fit in the attribute
  */
 #define REPORT_MAX 520
 

@@ -34,7 +34,10 @@ struct units_share {
  */
 bool units_parse_share(const char *text, struct units_share *share);
 
-/* Returns the size of @share in bytes, if 100 % are @all_bytes bytes. */
+/*
+ * Returns the size @share in bytes.  If @share is a fraction, @all_bytes is the
+ * size of the whole.
+ */
 uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 
 /*

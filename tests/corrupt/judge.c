@@ -20,8 +20,10 @@
 #define IMAGE_SECONDS	60
 #define LONG_AGO	1
 
-/* With --wrap=main, the program starts in __wrap_main(), and the tool's main() is
- * called __real_main(). */
+/*
+ * With --wrap=main, the program starts in __wrap_main(), and the tool's main()
+ * is called __real_main().
+ */
 int __wrap_main(int argc, char **argv);
 int __real_main(int argc, char **argv);
 

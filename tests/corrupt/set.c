@@ -21,7 +21,7 @@ struct wish {
 	char *structure, *field, *value;
 	uint32_t number;
 	bool any_number;
-	unsigned long skip;	/* matches to skip */
+	unsigned long skip; /* number of matching fields that are skipped */
 	bool found;
 	struct site site;
 	struct field f;

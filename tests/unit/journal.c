@@ -256,7 +256,7 @@ START_TEST(takes_back_what_it_allocated)
 	e4l_txn_abort(t);
 	ck_assert(!ext2fs_test_block_bitmap2(img.fs->block_map, blk));
 	ck_assert(ext2fs_test_block_bitmap2(img.fs->block_map, img.blk[0]));
-	/* a block freed twice: all frees fail */
+	/* if a block is freed twice, the commit fails and frees nothing */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), 0);
 	ck_assert_int_eq(e4l_txn_free(t, img.blk[0], 2), 0);

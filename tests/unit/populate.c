@@ -460,7 +460,7 @@ START_TEST(keeps_the_entry_after_a_refusal)
 	ck_assert_int_eq(e4l_tree_link(t, 1, "b", 1, id), 0);
 	ck_assert_int_eq(e4l_tree_set(t, id, &e), E4L_ET_BAD_ACL);
 	ck_assert_str_eq(e4l_tree_where(t), "a");
-	/* a change of one name still changes all names */
+	/* "a" and "b" are still names of one file: the mode is the same */
 	ck_assert_int_eq(e4l_tree_set_perms(t, id, 0640), 0);
 	for (i = id; i <= id + 1; i++) {
 		ck_assert_int_eq(e4l_tree_get(t, i, &e), 0);

@@ -441,7 +441,7 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 struct search {
 	/* wanted number of clusters, and number of all clusters of j->todo */
 	uint64_t most, all;
-	uint64_t n;		/* the number to try */
+	uint64_t n;		/* number of clusters to try next */
 	bool longer;	/* @n was raised to the end of a fragment */
 	bool may_split; /* a whole fragment does not fit: a step may split it */
 	bool at_once;		/* a step of @all clusters has been tried */

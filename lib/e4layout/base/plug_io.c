@@ -40,7 +40,7 @@ struct plug {
 	 */
 	/* for each slot, the position of the unit on the device, in units */
 	uint64_t *unit;
-	uint32_t *table;	/* hash table of slot + 1, 0: empty */
+	uint32_t *table; /* hash table: number of a slot, plus 1; 0: empty */
 	/* slots sorted by position on the device, used by unplug() */
 	uint32_t *order;
 	char *arena;		/* content of each slot */

@@ -36,8 +36,8 @@ struct dir {
 	uint8_t levels;	/* if DIR_INDEX is set: levels of index blocks */
 	uint8_t flags;
 	/*
-	 * Part of the directory is unreadable or invalid.  Any thread may set
-	 * this member.
+	 * a part of the directory is unreadable or invalid; any thread may set
+	 * @damaged
 	 */
 	bool damaged;
 };
@@ -280,8 +280,8 @@ bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 
 /*
- * The number of EA inodes of an attribute list, and the clusters of these
- * inodes.
+ * The number of EA inodes to which a list of attributes refers, and the number
+ * of clusters of these EA inodes.
  */
 struct xattr_values {
 	uint32_t n;

@@ -368,11 +368,13 @@ static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 /*
  * Tries the following limits on the free space after the rebuild, until the
  * rebuild is possible:
- *  1. no loss of free extents; the directory gets other blocks;
- *  2. a small loss of the largest free extent; the directory gets other blocks;
- *  3. no loss; the directory may keep current blocks.  Limit 2 is tried first,
- *     because a directory that keeps its location can separate free extents;
- *  4. the caller's limits; the directory may keep current blocks.
+ *  1. The number of free extents does not grow, and the largest free extent
+ *     does not shrink.  The directory gets other blocks.
+ *  2. As 1, but the largest free extent may shrink a little.
+ *  3. As 1, but the directory may keep current blocks.  Limit 2 is tried before
+ *     limit 3, because a directory that keeps its location can separate free
+ *     extents.
+ *  4. The caller's limits.  The directory may keep current blocks.
  */
 static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)

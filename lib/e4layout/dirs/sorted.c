@@ -172,8 +172,8 @@ static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * Returns the leaf that contains @p if any leaf does: the last leaf that does
- * not begin after @p.  If all leaves begin after @p, returns 0.
+ * Returns the last leaf that does not begin after @p.  No other leaf can
+ * contain @p.  If all leaves begin after @p, returns 0.
  */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 {

@@ -837,9 +837,10 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 /*
  * Finds an inode for a new file of directory @dir if the directory has no
  * window (range of inodes) with a free inode.  @alone is the result of
- * is_alone().  If @alone is true, or is false for the first time, the inode is
- * in a shared window.  Otherwise, or if the shared windows are full, the inode
- * is in a new window for the files of @dir.  If there is no window, returns 0.
+ * is_alone().  If directories share windows, and @alone is true or was never
+ * false for @dir before, the inode is in a shared window.  Otherwise, or if the
+ * shared windows are full, the inode is in a new window for the files of @dir.
+ * If there is no window, returns 0.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)

@@ -625,8 +625,8 @@ static void free_all(struct e4l_exchange *x)
 }
 
 /*
- * Records for all directories that an exchange is impossible, because no inode
- * is free.
+ * Records for each directory that needs an exchange that an exchange is
+ * impossible, because no inode is free.
  */
 static void tell_nowhere(struct regroup *r)
 {

@@ -23,8 +23,8 @@ enum e4l_trail_kind {
 	/* any free number, which the inode has only temporarily */
 	E4L_TRAIL_AWAY,
 	/*
-	 * the number that the previous step freed; the inode leaves its
-	 * temporary number
+	 * the number that the previous step freed; before this step, the inode
+	 * has the temporary number of E4L_TRAIL_AWAY
 	 */
 	E4L_TRAIL_BACK,
 };

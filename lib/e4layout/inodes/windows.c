@@ -44,9 +44,10 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
 	/*
-	 * The first request begins @skip blocks before @start, and the window
-	 * has @rest blocks more than whole requests.  If @skip + @rest blocks
-	 * fit in one request, no additional request is needed.
+	 * The first request begins @skip blocks before @start.  The window has
+	 * @rest blocks more than whole requests.  If @skip is 0, or if @rest is
+	 * not 0 and @skip + @rest blocks fit in one request, a window at @start
+	 * needs no additional request.
 	 */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;

@@ -31,7 +31,10 @@ struct e4l_moved {
 	struct e4l_resident pages;
 	ext2_ino_t ino;
 	int donor_fd;			/* descriptor of the donor, borrowed */
-	/* exchanges that moved the part; e4l_behind_add() takes ownership */
+	/*
+	 * exchanges that moved this part of the file; e4l_behind_add() takes
+	 * ownership
+	 */
 	struct e4l_exchange *v;
 	size_t n;
 	uint32_t blocksize;

@@ -469,8 +469,9 @@ static void note_mount(struct search *s, const struct bytes *b)
 }
 
 /*
- * If the window @w of the device @dev overlaps @b, searches for users of the
- * device, and records a loop device as a user.
+ * @w is the byte range that holds the content of the device @dev.  If @w
+ * overlaps @b, searches for users of @dev.  Also records @dev as a user if @dev
+ * is a loop device that the target does not use.
  */
 static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 			  const struct window *w, const char *name)

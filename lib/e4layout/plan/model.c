@@ -231,7 +231,7 @@ static errcode_t mark_holes(struct e4l_plan *m, const struct e4l_extent *ex,
 	if (prev && prev->pblk + prev->len > first && prev->pblk < ex->pblk)
 		first = prev->pblk + prev->len;
 	if (next && next->pblk < last && next->pblk >= end)
-		last = end;	/* mark_holes() for @next marks the blocks */
+		last = end;	/* the call for @next marks the later blocks */
 	err = mark_unwritten(m, first, ex->pblk);
 	return err ? err : mark_unwritten(m, end, last);
 }

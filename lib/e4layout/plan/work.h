@@ -189,7 +189,8 @@ void e4l_work_mark(const struct e4l_work *w, uint64_t *map, uint32_t i,
 void e4l_work_loosen(struct e4l_work *w, uint32_t i);
 /*
  * Splits each fragmented long item without a reserved slot into one item per
- * fragment.  If w->how.cut is set, makes one item per part that can be joined.
+ * fragment.  If w->how.cut is set, and the file may be moved in several steps,
+ * an item gets several fragments, but at most w->large_item / 2 clusters.
  */
 errcode_t e4l_work_scatter(struct e4l_work *w);
 

@@ -186,8 +186,8 @@ errcode_t e4l_like_settle(struct e4l_like *l, ext2_ino_t ino,
 errcode_t e4l_like_take_one(struct e4l_like *l, blk64_t *pblk);
 
 /*
- * Writes the metadata block @buf to block @pblk of the old image's copy in
- * memory.
+ * Writes the metadata block @buf to block @pblk of l->fs, which keeps changed
+ * blocks in memory.  If blocks are missing (l->missing), writes nothing.
  */
 errcode_t e4l_like_put_block(struct e4l_like *l, blk64_t pblk,
 			     const void *buf);

@@ -425,7 +425,10 @@ static errcode_t finish_files(struct e4l_like *l)
 	return err;
 }
 
-/* Backups of the superblock are written only if the features have changed. */
+/*
+ * If anything has changed, writes the superblock, the group descriptors and the
+ * bitmaps.  Backups are written only if the features have changed.
+ */
 static errcode_t flush(struct e4l_like *l)
 {
 	struct ext2_super_block *sb = l->fs->super;

@@ -927,7 +927,10 @@ static errcode_t note_hidden(struct settling *s)
 	return err;
 }
 
-/* Replaces the runs of @file, at the end of l->runs, by runs with blocks. */
+/*
+ * Replaces the runs of @file by s->out, in which all runs have physical blocks.
+ * The runs of @file must be the last elements of l->runs.
+ */
 static errcode_t replace_runs(struct settling *s, struct like_file *file)
 {
 	struct e4l_like *l = s->l;

@@ -102,8 +102,8 @@ static int open_source(struct e4l_source *s, uint32_t id)
 }
 
 /*
- * Reads @len bytes from byte @at on from the file of node @id in the source
- * directory.
+ * Reads @len bytes of the file of node @id in the source directory, beginning
+ * with byte @at of the file.
  */
 static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 			      size_t len, char *buf)

@@ -69,11 +69,15 @@ struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* protects all members below, and p->fs->io */
 	pthread_cond_t free;	/* signaled when a chunk becomes free */
-	size_t item;	/* index of the item with which the next part begins */
+	/*
+	 * the next block to give to a thread: block @skip of the item with the
+	 * index @item
+	 */
+	size_t item;
 	uint32_t skip;
 	struct chunk chunks[MAX_WRITERS];
 	unsigned int n_chunks;
-	struct chunk *open;	/* chunk to which the next part may belong */
+	struct chunk *open;	/* chunk of the next block; NULL: a new chunk */
 	uint32_t part_bytes;
 	struct e4l_source source; /* initial value of each thread's source */
 	unsigned int batches;	/* number of threads that have a batch buffer */
@@ -244,9 +248,9 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 /* ------------------------------------------------------- parts of the image */
 
 /*
- * Whether the next item begins at block @end, or after unused blocks of the
- * cluster that contains @end.  The item must also begin in the aligned range of
- * @size bytes that contains block @pblk.
+ * Whether the next block to write is @end, or follows unused blocks of the
+ * cluster that contains @end.  The next block must also be in the aligned range
+ * of @size bytes that contains block @pblk.
  */
 static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 		    unsigned int size)

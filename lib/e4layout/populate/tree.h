@@ -66,7 +66,10 @@ struct node {
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
-	/* index of a set of attributes or, with NODE_PLACED, of an xplace */
+	/*
+	 * index of a struct xset (a set of attributes) or, with NODE_PLACED, of
+	 * a struct xplace
+	 */
 	uint32_t xattr;
 	uint32_t map; /* index of a struct map; 0: the content is one run */
 	uint32_t extra;		/* index of a struct extra; 0: none */
@@ -171,8 +174,8 @@ struct e4l_tree {
 	uint32_t base; /* node of the current layer's directory */
 	struct node missing; /* template for directories that a layer lacks */
 	/*
-	 * nodes that whiteouts of the current layer hide (@hidden), and
-	 * directories whose older entries they hide (@emptied)
+	 * whiteouts of the current layer hide the nodes in @hidden, and the
+	 * older entries of the directories in @emptied
 	 */
 	VEC(uint32_t) hidden, emptied;
 	pthread_mutex_t lock;
@@ -258,8 +261,8 @@ bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
 		   size_t size);
 
 /*
- * Returns the path of @node, relative to the root, which can have any length.
- * The caller frees the path.  If memory runs out, returns NULL.
+ * Returns the path of @node, relative to the root.  The path can have any
+ * length.  The caller frees the path.  If memory runs out, returns NULL.
  */
 char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
 

@@ -81,8 +81,8 @@ errcode_t e4l_each_shift(struct e4l_walk old,
 	const struct e4l_fragment *is = new->v;
 	struct e4l_fragment was = { 0 };
 	/*
-	 * number of clusters of the old fragment @was (@o) and of the new
-	 * fragment *@is (@w) that were already passed to fn()
+	 * @o: number of clusters of the old fragment @was that were already
+	 * passed to fn(); @w: the number for the new fragment *@is
 	 */
 	uint64_t o = 0, w = 0;
 	struct e4l_shift s;

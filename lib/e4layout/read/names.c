@@ -53,7 +53,7 @@ struct e4l_names {
 	struct ino_vec wanted;	/* inodes whose names are wanted, sorted */
 	/* bitmap: bit (inode number % 4096) is set for each wanted inode */
 	uint64_t sieve[64];
-	struct ino_vec parents;	/* parents of directories without a name */
+	struct ino_vec parents;	/* parents of the directories in @wanted */
 	size_t next; /* index in @names after the last result of find_next() */
 	/* the last result of e4l_names_path(), and its components */
 	char *path;

@@ -745,7 +745,10 @@ static errcode_t cut(struct log *l)
 	return err;
 }
 
-/* Ends the move of the log: frees the old blocks, which are behind the log. */
+/*
+ * Ends the move of the log: frees the old blocks, which the journal inode now
+ * maps after the end of the log.
+ */
 static errcode_t finish(struct log *l)
 {
 	struct runs *others = &l->others;
@@ -790,7 +793,10 @@ static bool find_leaves(const struct log *l, struct leaves *leaves)
 	return true;
 }
 
-/* Frees the blocks that an interrupted run has left behind the log. */
+/*
+ * Frees the blocks after the end of the log, which an interrupted run has left
+ * in the journal inode.
+ */
 static errcode_t clean(struct log *l)
 {
 	const struct ext2_inode *in = (struct ext2_inode *)l->inode;
