@@ -45,8 +45,8 @@ static const char *const map_keys[] = {
 };
 
 /*
- * Returns a copy of the members @keys of @from.  If a member is missing or is
- * not a number, returns NULL.
+ * Returns a copy of the members @keys of @from.  If a member is missing, or is
+ * not an integer of at least 0, returns NULL.
  */
 static json_t *numbers(const json_t *from, const char *const *keys)
 {
@@ -64,7 +64,8 @@ static json_t *numbers(const json_t *from, const char *const *keys)
 
 /*
  * Returns a copy of up to @max elements of the array @from, with only the
- * members @keys.  If a member is missing or is not a number, returns NULL.
+ * members @keys.  If a member is missing, or is not an integer of at least 0,
+ * returns NULL.
  */
 static json_t *rows(const json_t *from, const char *const *keys, size_t max)
 {

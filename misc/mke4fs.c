@@ -153,9 +153,10 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 }
 
 /*
- * Applies --fs-config, and the -E options about the root directory and about
- * extended attributes.  These -E options are passed to mke2fs only if mke4fs
- * copies no files.  Returns false after printing an error.
+ * Maps user and group IDs, and applies --fs-config and the -E options about the
+ * root directory and about extended attributes.  These -E options are passed to
+ * mke2fs only if mke4fs copies no files.  Returns false after printing an
+ * error.
  */
 static bool carry_out(const struct config *c, struct e4l_tree *t)
 {

@@ -59,9 +59,10 @@ bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 bool find_growth(struct config *c, uint64_t device_bytes);
 
 /*
- * Makes and plans a prototype.  If the user gave a size, the prototype has the
- * given size.  Otherwise, the prototype has @device_bytes or, if @device_bytes
- * is 0, the smallest size that fits.  Returns false after printing an error.
+ * Makes and plans a prototype (a filesystem made by mke2fs in memory).  If the
+ * user gave a size, the prototype has the given size.  Otherwise, the prototype
+ * has @device_bytes or, if @device_bytes is 0, the smallest size that fits.
+ * Returns false after printing an error.
  */
 bool make_prototype(const struct config *c, struct e4l_tree *t,
 		    uint64_t device_bytes, struct image *im);

@@ -252,8 +252,8 @@ static bool make_argv(const struct config *c, const char *path,
 
 /*
  * Forwards messages from @fd to @to, and closes @fd.  If @fd is -1, forwards
- * nothing.  In the messages, replaces @path, which can be the path of a
- * prototype, by @name.
+ * nothing.  In the messages, replaces @path, which can be the path of a file in
+ * memory, by @name.
  */
 static void pass_said(int fd, const char *path, const char *name, FILE *to)
 {

@@ -317,7 +317,10 @@ struct search {
 	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;
 	errcode_t err;		/* result of planning an image of size @tried */
-	/* the largest size without a journal has been considered */
+	/*
+	 * the search has considered the largest size for which mke2fs makes no
+	 * journal
+	 */
 	bool looked_below;
 };
 
@@ -416,7 +419,7 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;	/* the upper bound was found with fewer inodes */
+	s->large = 0;	/* with more inodes, the old @large may be too small */
 	return true;
 }
 

@@ -141,7 +141,7 @@ static inline uint64_t has_less(uint64_t word, unsigned char b)
 	return (word - BYTES(b)) & ~word & BYTES(0x80);
 }
 
-/* Returns whether none of the eight bytes of @w needs escaping. */
+/* Returns whether all bytes of @w are ASCII, and none needs escaping. */
 static inline bool are_plain(uint64_t w)
 {
 	return !((w & BYTES(0x80)) | has_less(w, ' ') |

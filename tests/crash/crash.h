@@ -48,7 +48,7 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned int n_scenarios;
 
-/* Paths of the devices, in the order of struct tap_log. */
+/* Indices of the devices in bench.path[] and tap_log.paths[]. */
 enum { DEV_FS, DEV_JOURNAL, DEV_UNDO };
 
 struct bench {

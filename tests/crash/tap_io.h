@@ -45,8 +45,8 @@ struct tap_log {
 	size_t calls;		/* writes and flushes so far */
 	size_t fail_at;		/* number of the failing call; 0: none */
 	enum tap_fault fault;
-	size_t failed;		/* number of failed writes */
-	bool excused;		/* failing flushes are not counted */
+	size_t failed;		/* number of failed writes and flushes */
+	bool excused;		/* @failed does not count failed flushes */
 };
 
 /*
@@ -62,7 +62,7 @@ void tap_begin(struct tap_log *log);
 /* Appends a TAP_MARK, unless nothing was written after the last TAP_MARK. */
 void tap_mark(struct tap_log *log);
 
-/* Clears the events and counters; the paths stay. */
+/* Clears the events, the counters and fail_at.  The paths stay. */
 void tap_clear(struct tap_log *log);
 
 #endif

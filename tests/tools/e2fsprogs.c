@@ -122,7 +122,10 @@ static void make_file(const struct lab *l, const char *name, __u64 bytes)
 	close(fd);
 }
 
-/* Puts the recipe's options between the fixed options and the image. */
+/*
+ * Returns the arguments of mke2fs: the fixed options, the words of @args, and
+ * the image.  Changes @args.
+ */
 static char **mke2fs_argv(const struct lab *l, char *args)
 {
 	static const char *const ours[] = {

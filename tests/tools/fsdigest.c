@@ -48,7 +48,7 @@
  */
 struct runs {
 	uint64_t hash;
-	uint64_t from, to;		/* current run */
+	uint64_t from, to;	/* current run: logical blocks [from, to) */
 };
 
 struct file {

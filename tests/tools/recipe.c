@@ -55,7 +55,10 @@ static const char *opt_word(struct args *a, const char *name)
 	return i ? arg(a, i + 1, name) : NULL;
 }
 
-/* Reads digits and, with @units, a unit of bytes; advances @s. */
+/*
+ * Returns the number at *@s, and sets *@s to the end of the number.  If @units
+ * is true, the number may end in K, M, G or T (powers of 1024).
+ */
 static __u64 scan_number(struct lab *l, const char **s, int base, bool units)
 {
 	static const char letters[] = "KMGT";

@@ -339,7 +339,10 @@ START_TEST(settled)
 }
 END_TEST
 
-/* Two pairs of inodes exchange places, far from any free place. */
+/*
+ * Two pairs of inodes exchange blocks.  If the blocks have no free inode, one
+ * inode of each pair moves twice.
+ */
 START_TEST(pairs)
 {
 	static const struct e4l_trail_move two[] = {

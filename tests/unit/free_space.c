@@ -8,7 +8,7 @@
 #include "e4layout/read/free_space.h"
 #include "unit.h"
 
-/* Options of mke2fs, and the percentage of the blocks to use. */
+/* Options of mke2fs, and the percentage of the free blocks to allocate. */
 static const struct {
 	const char *mke2fs;
 	unsigned int full;

@@ -147,7 +147,7 @@ START_TEST(keeps_to_windows_in_turns)
 		}
 	}
 	/*
-	 * the inodes of a directory need 3 inode-table blocks: for the
+	 * the inodes of a directory need at most 3 inode-table blocks: for the
 	 * directory itself, for its first file, and for its window
 	 */
 	ck_assert_uint_le(blocks, 3 * n + 1);
@@ -209,7 +209,10 @@ START_TEST(stays_in_the_parents_group)
 }
 END_TEST
 
-/* Uses one inode of each empty window of @len, in @n groups. */
+/*
+ * Divides the @n groups from @group on into windows of @len inodes, and uses
+ * the first inode of each window.
+ */
 static void spoil_windows(struct rig *r, dgrp_t group, dgrp_t n,
 			  unsigned int len)
 {

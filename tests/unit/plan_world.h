@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filesystem in memory for plans. */
+/* A simulated filesystem in memory, to test the planner. */
 #ifndef PLAN_WORLD_H
 #define PLAN_WORLD_H
 
@@ -30,7 +30,11 @@ struct world {
 	unsigned int files;
 	/* state during the execution of a plan */
 	struct e4l_plan *plan;
-	uint8_t *was_free, *taken, *given;	/* clusters of the batch */
+	/*
+	 * [cluster]: was free before the current batch (@was_free); the batch
+	 * takes the cluster (@taken) or frees the cluster (@given)
+	 */
+	uint8_t *was_free, *taken, *given;
 	uint64_t copied, zeroed, steps;
 	/* end the run after this number of files; 0: do not end early */
 	size_t stop_after;

@@ -5,7 +5,7 @@
 #include "e4layout/dirs/space.h"
 #include "unit.h"
 
-/* The model has one byte per unit. */
+/* The tests compare e4l_space with an array of one byte per unit of space. */
 #define UNITS 400
 enum { USED, FREE, GIVEN };
 

@@ -424,7 +424,10 @@ static bool bad_blocks_inode_ok(const struct ext2_inode *inode)
 	       !(inode->i_flags & EXT4_INLINE_DATA_FL);
 }
 
-/* Whether the boot loader, resize, or an unused reserved inode is valid. */
+/*
+ * Whether a reserved inode is valid: the boot loader inode, the resize inode,
+ * or an unused reserved inode.
+ */
 static bool other_reserved_ok(ext2_ino_t ino, const struct ext2_inode *inode)
 {
 	if (ino == EXT2_BOOT_LOADER_INO)

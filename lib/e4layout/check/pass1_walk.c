@@ -26,7 +26,8 @@ struct file {
 	blk64_t last_pblk;	/* physical block of @last_lblk; 0: no block */
 	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;
-	uint32_t policy;	/* policy of an encrypted file */
+	/* result of e4l_encryption_policy(), if @encrypted is set */
+	uint32_t policy;
 	bool told_hole, told_big, told_unwritten;
 	struct e4l_scorer scorer;
 };

@@ -50,7 +50,7 @@
 struct dir {
 	struct e4l_dir_map map;
 	enum e4l_skip why;		/* reason to skip the directory */
-	/* blocks after the planned rebuild; 0: the directory is not rebuilt */
+	/* number of blocks after the planned rebuild; 0: no rebuild */
 	uint32_t new_blocks;
 	bool indexed;			/* the rebuilt directory has an index */
 	struct e4l_dir_place place;

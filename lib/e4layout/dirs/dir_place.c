@@ -327,9 +327,8 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	err = judge(s, disk, place, &step, good);
 	place->given = e4l_step_gives(&step);
 	/*
-	 * e4l_space_outlook() counts the freed blocks as free.  Other functions
-	 * do not, because this run must not use the blocks for another
-	 * directory.
+	 * Only e4l_space_outlook() counts the blocks that the step frees as
+	 * free: this run must not use these blocks for another directory.
 	 */
 	if (!err && *good)
 		err = e4l_disk_give(disk, &step);

@@ -162,8 +162,8 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 }
 
 /*
- * Returns whether @p is not before the lower bound of the open leaf, and not
- * after its last pair.
+ * Returns whether @p is between the lower bound of the open leaf and the last
+ * pair of the open leaf, inclusive.
  */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {

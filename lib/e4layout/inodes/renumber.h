@@ -14,7 +14,10 @@
 
 struct e4l_named_dir {
 	struct e4l_dir_map map;		/* must be first, for e4l_u32_cmp() */
-	/* index of the parent in @dirs; E4L_NO_DIR: no parent was found */
+	/*
+	 * index of the parent in e4l_name_graph.dirs; E4L_NO_DIR: no parent was
+	 * found
+	 */
 	uint32_t parent;
 	/* logical block of the directory's entry in the parent */
 	uint32_t parent_lblk;
@@ -23,7 +26,7 @@ struct e4l_named_dir {
 /* One of the names of a file that has several names. */
 struct e4l_name {
 	ext2_ino_t ino;			/* must be first, for e4l_u32_cmp() */
-	uint32_t dir;			/* index of the directory in @dirs */
+	uint32_t dir;	/* index of the directory in e4l_name_graph.dirs */
 	/* logical block of the entry in the directory; inline entry: 0 */
 	uint32_t lblk;
 };

@@ -590,7 +590,10 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* a block of zeroes prevents a replay of older blocks in this half */
+	/*
+	 * a block of zeroes prevents a replay of older blocks in this half of
+	 * the log
+	 */
 	return writer_next(w, &block);
 }
 

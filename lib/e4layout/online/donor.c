@@ -212,9 +212,9 @@ static struct e4l_slice take_kept(struct merge *m)
 }
 
 /*
- * Sorts the lists of changes, and starts merging them with the donor's map.
- * Blocks that files have left are included only if @committed is true: the
- * transactions of the moves are on disk.
+ * Sorts the lists of changes, and starts merging the lists with the donor's
+ * map.  If the transactions of the moves are on disk, @committed is true, and
+ * the merge includes the blocks that files have left.
  */
 static struct merge begin_merge(struct e4l_donor *d, bool committed)
 {

@@ -152,8 +152,8 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 }
 
 /*
- * Compares UUIDs without regard to case, because programs print UUIDs in upper
- * or lower case.
+ * Compares two values of the tag @type.  The case of UUIDs is ignored, because
+ * programs print UUIDs in upper or lower case.
  */
 static bool is_same_value(const char *type, const char *a, const char *b)
 {

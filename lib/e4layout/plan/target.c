@@ -275,7 +275,7 @@ errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first)
 		err = list_windows(w, len, least, &v, &n);
 		for (i = 0; i < n && !err && v[i].run.len <= rest; i++) {
 			if (!make_region(w, &v[i].run))
-				break;	/* new walls: list windows again */
+				break;	/* a file became a wall: list again */
 			if (!first->len)
 				*first = v[i].run;
 			rest -= v[i].run.len;

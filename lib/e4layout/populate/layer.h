@@ -66,8 +66,8 @@ errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
 
 /*
  * Makes @path another name of the file at @target, and sets *@id to the file.
- * @path and @target are relative to the layer's directory.  Additional error:
- * E4L_ET_NO_TARGET.
+ * @path and @target are relative to the layer's directory.  Errors: errors of
+ * e4l_layer_begin(), and E4L_ET_NO_TARGET (there is no file at @target).
  */
 errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);

@@ -98,7 +98,8 @@ struct e4l_populate {
 
 	uint32_t *order; /* nodes of all children, directory by directory */
 	VEC(uint32_t) dirs;	/* nodes of directories, parents first */
-	VEC(struct kept_shape) shapes;	/* shapes of large directories */
+	/* divisions of large directories into blocks */
+	VEC(struct kept_shape) shapes;
 	uint32_t *by_ino;		/* [inode number]: node; 0: no node */
 	ext2_ino_t max_ino;
 	uint8_t *old; /* [inode number]: inode was allocated by mke2fs */

@@ -467,7 +467,7 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 
 /*
  * Returns the number of directories, from t->dirs[first] on, that one round
- * reads.  Sets t->huge to true if the first directory is too large for pairs,
+ * reads.  Sets t->huge to true if the first directory has more than ROUND_BYTES
  * or is only partly in the batch.  Such a directory has a round of its own.
  */
 static size_t round_length(struct e4l_tally *t, size_t first)

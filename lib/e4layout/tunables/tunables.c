@@ -319,7 +319,7 @@ bool e4l_tunables_remove(struct e4l_tunables *t, const char *name)
 	return true;
 }
 
-/* Applies the @len bytes "^name" of @text: removes the entry @name. */
+/* Removes the tunable that the @len bytes "^name" at @text name. */
 static errcode_t remove_text(struct e4l_tunables *t, const char *text,
 			     size_t len)
 {
