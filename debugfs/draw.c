@@ -45,7 +45,10 @@ static uint32_t group_blocks(const struct drawing *d, dgrp_t group)
 	       ext2fs_group_first_block2(fs, group) + 1;
 }
 
-/* Returns the offset of the first block of a cell in the cell's group. */
+/*
+ * Returns the first block that cell @cell (a character of the drawing) shows,
+ * counted from 0 in the group.
+ */
 static uint32_t cell_start(const struct drawing *d, unsigned int cell)
 {
 	return (uint64_t)cell * d->blocks / d->cells;

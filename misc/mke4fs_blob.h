@@ -72,9 +72,10 @@ bool blob_open(struct blob *b, const struct store *s, const char *name,
 	       bool may_lack);
 
 /*
- * Returns the next bytes of the file like read() of struct tar_input.  At the
- * end of the file, returns 0 if the digest and the size match.  If they do not
- * match, or on failure, prints an error and returns -1.
+ * Implements read() of struct tar_input: sets *@buf to the next bytes of the
+ * file, and returns their number.  At the end of the file, returns 0 if the
+ * digest and the size match.  If the digest or the size differs, or on failure,
+ * prints an error and returns -1.
  */
 ssize_t blob_read(void *blob, const void **buf);
 

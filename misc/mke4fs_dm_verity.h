@@ -9,11 +9,11 @@
 #include "support/interrupt.h"
 
 /*
- * Checks whether --dm-verity is possible with the other options, the prototype
- * @im and the size of the device.  @device_bytes is the size of the existing
- * device or image, or 0 for a new image.  If --dm-verity is not possible,
- * prints an error and returns false.  If --dm-verity was not given, returns
- * true.
+ * Checks whether --dm-verity is possible with the other options, with the
+ * prototype @im (a filesystem in memory), and with the size of the device.
+ * @device_bytes is the size of the existing device or image, or 0 for a new
+ * image.  If --dm-verity is not possible, prints an error and returns false.
+ * If --dm-verity was not given, returns true.
  */
 bool dm_verity_allowed(const struct config *c, const struct image *im,
 		       uint64_t device_bytes);

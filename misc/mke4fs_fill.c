@@ -188,9 +188,9 @@ static bool put_super(const struct config *c, int fd,
 }
 
 /*
- * Writes the image @im to @tf.  The prototype is copied first, because some of
- * its blocks are overwritten by the contents of files.  Returns false after
- * printing an error.
+ * Writes the image @im to @tf.  First copies the prototype (the filesystem that
+ * mke2fs made in memory), because the contents of files overwrite some of its
+ * blocks.  Returns false after printing an error.
  */
 static bool write_new(const struct config *c, struct e4l_tree *t,
 		      struct image *im, struct target_file *tf)

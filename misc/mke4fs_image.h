@@ -106,8 +106,8 @@ void drop_image(struct image *im);
 /* --------------------------------------------------------- mke4fs_verity.c */
 
 /*
- * If --verity is not possible with the prototype @im, prints an error and
- * returns false.
+ * If --verity is not possible with the prototype @im (a filesystem in memory),
+ * prints an error and returns false.
  */
 bool verity_allowed(const struct config *c, const struct image *im);
 

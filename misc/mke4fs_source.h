@@ -64,8 +64,8 @@ bool begin_layer(const struct load *l, bool spooled);
 bool spool_open(const struct load *l);
 
 /*
- * Begins the contents of a new file in the spool.  Returns false after printing
- * an error.
+ * Begins the contents of a new file in the spool (a temporary file).  Returns
+ * false after printing an error.
  */
 bool spool_begin(const struct load *l);
 

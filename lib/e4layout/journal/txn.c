@@ -142,8 +142,8 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 
 /*
  * Sets *@ret to the content of block @blk on the device, which is valid until
- * the next call.  @blk must not be 0.  Keeps the content of the last block,
- * because callers examine most blocks before they change them.
+ * the next call.  @blk must not be 0.  Caches the last block, because callers
+ * first examine most blocks, and then read the blocks again to change them.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {

@@ -360,7 +360,7 @@ static errcode_t look_at_some(struct e4l_maps *m,
 		      E4L_ET_CHANGED;
 		if (!err)
 			err = note_outcome(m, ino, &now, &then);
-		/* the file is being changed: ignore its result */
+		/* another program changes the file: omit it from the result */
 		else if (err == E4L_ET_CHANGED && e4l_maps_is_changing(m))
 			err = 0;
 		if (err == E4L_ET_CHANGED)

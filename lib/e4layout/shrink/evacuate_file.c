@@ -62,8 +62,8 @@ static errcode_t take(struct mover *m, uint64_t want, struct e4l_run *got)
 
 /*
  * Takes free clusters for the @want clusters of the file from logical cluster
- * @lc on.  If there are @want free clusters directly after the file's previous
- * clusters, takes these.
+ * @lc on.  If there are @want free clusters directly after the clusters taken
+ * for the preceding logical clusters, takes these free clusters.
  */
 static errcode_t take_for(struct mover *m, uint64_t lc, uint64_t want,
 			  struct e4l_run *got)
