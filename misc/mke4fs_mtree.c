@@ -50,7 +50,7 @@ struct mtree {
 	struct load *l;
 	struct lines lines;
 	struct spec set;		/* keywords of /set */
-	/* current directory, which contains names without a slash */
+	/* path of the directory of names that have no slash; "": the root */
 	char *cwd;
 };
 
@@ -500,7 +500,7 @@ static bool apply(struct mtree *m, const struct spec *s)
 
 /*
  * Returns the path of the entry @name of the manifest.  A name without a slash
- * is in m->cwd, the directory that the last directory entry has entered.
+ * is relative to m->cwd.  If there is no memory, returns NULL.
  */
 static char *find_path(const struct mtree *m, const char *name)
 {

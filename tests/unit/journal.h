@@ -97,7 +97,10 @@ static inline void set_format(struct image *img, const struct format *f)
 	jsb_io(img, &jsb, true);
 }
 
-/* Makes a filesystem with @options, with a file of FILE_BLOCKS blocks. */
+/*
+ * Makes a filesystem with the options @options of mke2fs, and with a file of
+ * FILE_BLOCKS blocks.  @f is the format of the journal.
+ */
 static inline void image_make(struct image *img, const char *options,
 			      const struct format *f)
 {

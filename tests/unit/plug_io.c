@@ -362,7 +362,7 @@ START_TEST(merges_in_order)
 }
 END_TEST
 
-/* A read beyond the end of the device returns data that the plug holds. */
+/* Held writes beyond the end of the device can be read through the plug. */
 START_TEST(reads_beyond_the_end)
 {
 	struct rig r;

@@ -502,7 +502,7 @@ static errcode_t choose_other(const struct job *j, enum fit fit,
 		 */
 		s->n = up_to_end(j, s->n, false);
 	} else if (fits_tree && !s->at_once && s->n < s->all) {
-		/* the tree may be smaller after a move of all clusters */
+		/* the tree of a completely moved file may be smaller */
 		s->at_once = true;
 		s->n = s->all;
 	} else if (fits_tree && s->n > 1 && s->most > 1) {

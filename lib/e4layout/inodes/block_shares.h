@@ -30,8 +30,8 @@ struct e4l_quotas {
 	uint32_t dirs, blocks;		/* numbers of directories and blocks */
 	uint16_t per_block;		/* number of inodes in a block */
 	/*
-	 * For each block: number of free inodes, plus number of inodes that may
-	 * move away.  The sum is at most @per_block.
+	 * For each inode-table block: number of free inodes, plus number of
+	 * inodes that may move away.  The sum is at most @per_block.
 	 */
 	const uint16_t *room;
 	/*

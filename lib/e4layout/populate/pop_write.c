@@ -30,7 +30,10 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* a batch uses as much memory as BATCH_THREADS threads of run_parts() */
+/*
+ * run_batches() starts one thread for BATCH_THREADS threads of run_parts(),
+ * because a batch needs as much memory as BATCH_THREADS threads.
+ */
 #define BATCH_THREADS	8
 
 struct chunk {
