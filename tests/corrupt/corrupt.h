@@ -65,7 +65,8 @@ struct site {
 	const struct field *fields;
 	seal_fn *seal;
 	uint64_t at;	   /* offset of the structure */
-	uint64_t container; /* offset of the block or inode with a checksum */
+	/* offset of the block or inode that has the structure's checksum */
+	uint64_t container;
 	uint32_t number;   /* shown in lists: inode, group or block number */
 	uint32_t ino, generation, group;
 	uint32_t count_off; /* offset of an htree block's count and limit */

@@ -512,7 +512,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 	if (p->map == E4L_MAP_INLINE ||
 	    (ck->kind[p->ino] & KIND_TYPE) != EXT2_FT_SYMLINK)
 		return 0;
-	/* a target that is short enough for the inode must not be in a block */
+	/* a symbolic link has no block if its target fits into the inode */
 	if (ext2fs_is_fast_symlink(inode)) {
 		if (w->f.extents)
 			e4l_inode_wrong_type(ck, p->ino, 0, p->inode,

@@ -582,8 +582,9 @@ static void climb(struct search *s, const struct bytes *b)
 				  look_through_partition);
 	}
 	/*
-	 * the names of the partitions of a loop device are not in /sys/block:
-	 * the climb() call for the loop device finds them
+	 * /sys/block does not list the partitions of loop devices.  If a loop
+	 * device uses @b, climb() is called for the loop device, and finds the
+	 * partitions of the loop device.
 	 */
 	if (!access("/sys/block", R_OK))
 		climb_all(s, b, "/sys/block", "loop", look_through_loop);
