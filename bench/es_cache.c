@@ -129,6 +129,7 @@ static void sort(struct e4l_es_cache *c, struct lru *lru)
 /*
  * Visits each inode of the LRU list once, and frees up to @want entries.  An
  * inode that was used after the last sort moves to the end of the list.
+ * Returns the number of freed entries.
  */
 static uint64_t lru_round(struct e4l_es_cache *c, struct lru *lru,
 			  uint64_t want)

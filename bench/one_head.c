@@ -178,8 +178,9 @@ static bool take(struct disk *d, bool *end)
 }
 
 /*
- * Removes the request with the lowest offset after the head from the queue.  If
- * no offset is after the head, removes the request with the lowest offset.
+ * Removes from the queue, and returns, the request with the lowest offset at or
+ * after the head.  If all offsets are before the head, takes the request with
+ * the lowest offset.
  */
 static struct request next_up(struct disk *d)
 {

@@ -20,7 +20,8 @@ bool shell_changed(struct shell *s, bool ok);
 
 /*
  * Calls e4l_change() with @doing, @fn and @priv, and then shell_changed().  If
- * e4l_change() fails, prints an error that begins with @what.
+ * e4l_change() fails, prints an error that begins with @what.  Returns the
+ * result of shell_changed(), which is false after an error.
  */
 bool shell_change(struct shell *s, const char *what, const char *doing,
 		  errcode_t (*fn)(ext2_filsys fs, io_channel device,

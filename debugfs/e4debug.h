@@ -127,8 +127,9 @@ void shell_progress(struct shell *s, uint64_t done, uint64_t total);
  */
 bool shell_show(const struct shell *s, json_t *object);
 /*
- * Prints @object like shell_show(), after a request that changes something.  If
- * --quiet is given without --json, prints nothing.
+ * Prints and frees @object like shell_show(), after a request that changes
+ * something.  If --quiet is given without --json, only frees @object.  Returns
+ * false after printing an error.
  */
 bool shell_report(const struct shell *s, json_t *object);
 
@@ -181,8 +182,9 @@ bool file_open(const struct shell *s, const char *path, struct file *f);
 void file_free(struct file *f);
 
 /*
- * Returns the state of block @lblk in *@es.  If the cache does not contain the
- * block, reads the inode's extents into the cache.
+ * Sets *@es to the state of logical block @lblk of inode @ino.  If the extent
+ * status cache does not contain the block, reads the inode's extents into the
+ * cache.
  */
 errcode_t file_block(const struct shell *s, ext2_ino_t ino, uint32_t lblk,
 		     struct e4l_es *es);

@@ -160,8 +160,8 @@ bool do_frag(struct shell *s, int argc, const char *const *argv)
 /* ------------------------------------------------------------------ extents */
 
 /*
- * Describes how @x continues the extent @last.  If @x does not continue @last,
- * describes the difference.
+ * Returns a word that describes how @x continues the previous extent @last, or
+ * why @x does not continue @last.  @last is NULL for the first extent.
  */
 static const char *mark_of(const struct e4l_extent *last,
 			   const struct e4l_extent *x)

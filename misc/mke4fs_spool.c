@@ -17,9 +17,10 @@
 static const char zeroes[HOLE_BYTES];
 
 /*
- * Creates an unlinked file in the directory of the image.  If the target is a
- * device, or if the directory of the image permits no new file, uses the
- * directory TMPDIR.
+ * Creates an unlinked file in the directory of the image, and returns its
+ * descriptor.  If the target is a device, or if the directory of the image
+ * permits no new file, uses the directory $TMPDIR or /tmp.  On failure, returns
+ * -1 with errno set.
  */
 static int make_file(const char *device)
 {

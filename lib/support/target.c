@@ -92,7 +92,10 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 
 /* --------------------------------------------------------------------- open */
 
-/* Sets @device_word and @e2fs_words. Returns false after printing an error. */
+/*
+ * Sets t->device_word and t->e2fs_words, the names for shell commands.  Returns
+ * false after printing an error.
+ */
 static bool name_for_shell(struct target *t)
 {
 	t->device_word = e4l_shell_word(t->device);

@@ -177,7 +177,8 @@ struct target_undo {
  * change.
  *
  * If @undo names an undo file, which must not exist, old contents are recorded
- * to the undo file.  @undo is borrowed until target_close().
+ * to the undo file.  @undo is borrowed until target_close().  Returns false
+ * after printing an error.
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo);

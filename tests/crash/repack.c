@@ -42,8 +42,9 @@ static bool stop(bool inside, void *priv)
 }
 
 /*
- * Marks the end of a transaction.  progress() is also called for each
- * transaction that renumbers inodes; stop() is not.
+ * Marks the end of a transaction; during a scan (@writing is false), does
+ * nothing.  progress() is also called for each transaction that renumbers
+ * inodes; stop() is not.
  */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {

@@ -56,7 +56,10 @@ static void set_environment(const struct lab *l, const char *conf)
 	unsetenv("E2FSPROGS_UNDO_DIR");
 }
 
-/* Makes an unnamed file.  Child processes can read the file at @path. */
+/*
+ * Makes an unnamed file with the content @text, and returns its descriptor.
+ * Child processes can read the file at @path.
+ */
 static int memory_file(const struct lab *l, const char *text, char path[32])
 {
 	int fd = memfd_create("mkaged", 0);

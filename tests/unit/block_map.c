@@ -96,7 +96,8 @@ static void compare(const struct block_map *map, const unsigned char *state)
 }
 
 /*
- * Adds a file of up to 8 extents in unused clusters, one extent at a time.
+ * Adds a file of up to 8 extents, one extent at a time.  The blocks from @at on
+ * are unused.  Returns the first block after the last cluster of the file.
  */
 static blk64_t add_file(struct block_map *map, unsigned char *state,
 			const struct shape *h, blk64_t at, ext2_ino_t ino)

@@ -168,7 +168,7 @@ static int *at(struct spot s)
 	return &place[s.block][s.nr];
 }
 
-/* Finds an inode number in @block that belongs to directory @who. */
+/* Returns an inode number in @block whose inode belongs to directory @who. */
 static struct spot find(unsigned int block, int who)
 {
 	struct spot s = { block, 0 };

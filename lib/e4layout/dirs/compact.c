@@ -249,7 +249,7 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 			      dir->map.ino, 0) : 0;
 }
 
-/* Sorts entries by hash, then by minor hash, then by name. */
+/* Compares two entries by hash, then by minor hash, then by name. */
 static int by_hash(const void *va, const void *vb)
 {
 	const struct e4l_new_dirent *a = va, *b = vb;

@@ -89,9 +89,10 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 }
 
 /*
- * Reads or writes the whole block that contains the superblock, which begins at
- * byte 1024 of the device.  Smaller requests would need another block size of
- * the channel, which would confuse the block numbers of undo_io.
+ * Reads the superblock into @sb or, if @write is true, writes @sb.  Always
+ * reads or writes the whole block that contains byte 1024 of the device.
+ * Smaller requests would need another block size of the channel, which would
+ * confuse the block numbers of undo_io.
  *
  * A write does not change the other bytes of the block, so that a power failure
  * cannot damage these bytes.  Sets *@began to true just before the write.

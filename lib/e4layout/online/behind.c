@@ -55,7 +55,7 @@ struct back {
 /*
  * Called if an exchange of blocks fails because other programs have made pages
  * of the file dirty.  Writes the dirty pages out, so that the next attempt can
- * succeed.
+ * succeed.  Returns 0 for another attempt, or EBUSY after MAX_NAPS attempts.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {

@@ -105,7 +105,7 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
  * Exchanges the blocks of a piece (a range of a file) with blocks of the donor,
  * and sets *@done to the number of exchanged blocks.  If the kernel returns
  * EBUSY for a later block of the piece, exchanges only the blocks before this
- * block.
+ * block.  Returns 0 or an errno.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -131,7 +131,8 @@ static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 
 /*
  * Moves @len blocks of the file, from block @lblk on, to physical block @pblk.
- * The donor keeps the old blocks until the data of the piece is on disk.
+ * The donor keeps the old blocks until the data of the piece is on disk.  Sets
+ * *@done to the number of moved blocks.  Returns 0 or an errno.
  */
 static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk,
 		      uint64_t len, uint64_t pblk, uint64_t *done)

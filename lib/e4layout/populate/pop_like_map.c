@@ -723,8 +723,9 @@ static uint32_t max_len(const struct like_run *r)
 }
 
 /*
- * Converts runs to extents.  If @e is NULL, only counts the extents.  Adjacent
- * runs that differ only in the member fill become one extent.
+ * Converts the runs s->out to extents in the array @e.  If @e is NULL, only
+ * counts the extents.  Adjacent runs that differ only in the member fill become
+ * one extent.  Returns the number of extents.
  */
 static uint64_t make_extents(const struct settling *s, struct e4l_extent *e)
 {
