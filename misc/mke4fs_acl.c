@@ -64,7 +64,8 @@ static uint16_t tag_of(int tag)
 /*
  * Sets *@ret to the ID of the user or group @who.  Uses @id if @id is less than
  * INT_MAX, because libarchive replaces larger IDs with INT_MAX.  Otherwise,
- * uses the ID of @who on this host.  If the ID is unknown, returns false.
+ * unless --numeric-acls is given, uses the ID of @who on this host.  If the ID
+ * is unknown, returns false.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)

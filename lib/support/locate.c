@@ -30,8 +30,8 @@
 /* --------------------------------------------------------------------- tags */
 
 /*
- * Returns the device of a tag such as LABEL=x.  On failure, prints an error and
- * returns NULL.
+ * Returns the device of a tag such as LABEL=x, which the caller frees.  On
+ * failure, prints an error and returns NULL.
  */
 static char *device_of_tag(const char *name)
 {

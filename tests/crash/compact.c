@@ -148,7 +148,7 @@ static errcode_t make_sparse(struct op_env *env)
 
 /*
  * Makes a file that takes all free blocks except @left.  If fewer blocks are
- * free, makes no file.
+ * free, makes an empty file.
  */
 static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 {

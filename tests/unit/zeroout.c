@@ -20,16 +20,28 @@ static const struct {
 	uint64_t eof;
 	struct e4l_zeroout want;
 } rule_cases[] = {
-	/* zero nothing if @max is 0, or too small for the head and the tail */
+	/*
+	 * zero nothing if @max is 0, or too small for the blocks before and
+	 * after the write
+	 */
 	{ 1010, 1, 0, 9999, { 1010, 1, 0, 0 } },
 	{ 1050, 1, 8, 9999, { 1050, 1, 0, 0 } },
-	/* zero the head if head and write together are shorter than @max */
+	/*
+	 * zero the head (the blocks before the write) if head and write
+	 * together are shorter than @max blocks
+	 */
 	{ 1006, 1, 8, 9999, { 1000, 7, 6, 0 } },
 	{ 1007, 1, 8, 9999, { 1007, 1, 0, 0 } },
-	/* zero the tail if write and tail together are not longer than @max */
+	/*
+	 * zero the tail (the blocks after the write) if write and tail together
+	 * are not longer than @max blocks
+	 */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* zero head and tail if the whole extent is shorter than @max */
+	/*
+	 * zero the blocks before and after the write if the whole extent is
+	 * shorter than @max blocks
+	 */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/*
@@ -251,7 +263,10 @@ START_TEST(merges_and_passes_on)
 }
 END_TEST
 
-/* A written entry grows up to one block less than its maximum. */
+/*
+ * A written extent grows to 32768 blocks, its maximum length.  The next written
+ * block begins another extent.
+ */
 START_TEST(respects_the_entry_length)
 {
 	static const struct e4l_extent ex[] = {

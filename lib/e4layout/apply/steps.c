@@ -439,7 +439,10 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 
 /* The search for the number of clusters that a step moves. */
 struct search {
-	/* wanted number of clusters, and number of all clusters of j->todo */
+	/*
+	 * @most: number of clusters that the step should move; @all: number of
+	 * clusters in j->todo
+	 */
 	uint64_t most, all;
 	uint64_t n;		/* number of clusters to try next */
 	bool longer;	/* @n was raised to the end of a fragment */

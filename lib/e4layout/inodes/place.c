@@ -217,7 +217,7 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 
 /*
  * Returns the size class of a window (aligned range) of @len inodes: the base-2
- * logarithm of @len / p->window.
+ * logarithm of @len / p->window, rounded up, but at most CLASSES - 1.
  */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
 {
@@ -736,7 +736,7 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 /*
  * Reads the inode of directory @dir, and the directory block that will contain
  * @name.  Returns the number of file names that leaf_inodes() finds in the
- * block, or 0 after a read error.
+ * block, or 0 if the block cannot be read or must not be read.
  */
 static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 				 struct ext2_inode *inode, const char *name,

@@ -660,9 +660,9 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 /*
  * Checks other directories that contain names of the moved files.  If none of
  * these directories needs more inode-table blocks after the moves, sets *@fair
- * to true, and *@saved to the number of inode-table blocks that these
- * directories save.  If too many blocks would have to be read, sets *@fair to
- * false.
+ * to true, updates r->fates, and sets *@saved to the number of inode-table
+ * blocks that the selected directories among them save.  Otherwise, or if too
+ * many blocks would have to be read, sets *@fair to false.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {

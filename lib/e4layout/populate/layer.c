@@ -91,7 +91,8 @@ static errcode_t follow(struct way *w, const struct node *n)
 
 /*
  * Resolves the current component: enters a directory, or continues with the
- * target of a symbolic link.
+ * target of a symbolic link.  If the component does not exist, and w->makes is
+ * true, makes a directory.
  */
 static errcode_t step(struct way *w)
 {

@@ -406,8 +406,10 @@ static errcode_t finish_special(struct mover *m, const struct e4l_step *step)
 /* -------------------------------------------------------------------- moves */
 
 /*
- * Gives back the clusters of a step that did not fit into a transaction, and
- * halves the size of the next step.
+ * Gives back the clusters of a step that did not fit into a transaction.  If
+ * the step would have moved the whole file to one free extent, the next step
+ * moves only clusters in the range to evacuate.  Otherwise, halves the size of
+ * the next step.
  */
 static errcode_t halve(struct mover *m)
 {

@@ -39,9 +39,9 @@ static void set_backups(ext2_filsys fs, struct e4l_size *size)
 }
 
 /*
- * Sets the number of descriptor blocks.  Descriptor blocks that are no longer
- * needed become reserved GDT blocks, so that the filesystem can grow to its old
- * size again.
+ * Sets the number of descriptor blocks.  If the filesystem has reserved GDT
+ * blocks, descriptor blocks that are no longer needed also become reserved, so
+ * that the filesystem can grow to its old size again.
  */
 static void set_descriptors(ext2_filsys fs, struct e4l_size *size)
 {
