@@ -144,7 +144,10 @@ struct es_inode {
 };
 
 struct e4l_es_cache {
-	/* queues that are not empty, in the order of the next visits */
+	/*
+	 * [age]: queues that are not empty.  Reclaim visits the first queue
+	 * next.
+	 */
 	struct es_link queues[ES_AGES];
 	struct es_inode **table;
 	uint32_t mask;			/* size of the hash table - 1 */

@@ -225,7 +225,7 @@ static errcode_t settle(void)
  * Returns whether a write to block @blk of the undo file contains keys.
  * undo_io appends records, and skips one block for the keys of the records that
  * follow.  A write before the end of the last record is therefore a write of
- * keys.
+ * keys.  If the write is a record, sets guard.next to the block after @blk.
  */
 static bool is_keys(unsigned long long blk)
 {

@@ -10,7 +10,7 @@
 #define F(type, field, kind) \
 	{ #field, offsetof(struct type, field), \
 	  sizeof(((struct type *)0)->field), kind }
-/* The first bytes of an array, as a number. */
+/* A field that consists of the first @width bytes of an array. */
 #define A(type, field, width, kind) \
 	{ #field, offsetof(struct type, field), width, kind }
 #define END { NULL, 0, 0, 0 }

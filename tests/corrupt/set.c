@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chosen changes: STRUCTURE[@NUMBER][:N].FIELD=VALUE, with the checksums over
- * the field recomputed, unless the field is a checksum itself.
+ * Makes changes that the user gives as STRUCTURE[@NUMBER][:N].FIELD=VALUE, and
+ * recomputes the checksums over the field, unless the field is a checksum.
  *
- * STRUCTURE, NUMBER (of an inode, group or block) and FIELD are those of
- * corrupt --list; N selects one of several matches, from 0.  FIELD can be
+ * corrupt --list prints STRUCTURE, NUMBER (of an inode, group or block) and
+ * FIELD.  N, from 0, selects one of several matches.  FIELD can also be
  * +OFFSET: a byte of the block or inode.  VALUE is a number, old+X, old-X, ^X
  * (bits to flip), or the name of a block or inode: see target_of().
  */

@@ -8,9 +8,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed);
 
 /*
- * Changes up to six bytes of the image.  Chooses bytes that are not zero,
- * because most zeroes are in free space.  Does not change the size of the
- * image.
+ * Changes the image in up to six places, up to four bytes in each place.
+ * Prefers places with a byte that is not zero, because most zeroes are in free
+ * space.  The image keeps its size, unless it has fewer than 1024 bytes.
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed)

@@ -122,8 +122,9 @@ static void put_header(struct ext3_extent_header *h, __u32 entries,
 }
 
 /*
- * Writes one level of tree blocks, and replaces @entries by the index entries
- * that refer to them.  Returns the number of index entries.
+ * Writes the @count entries in @entries to one level of tree blocks.  Replaces
+ * @entries by the index entries that refer to these tree blocks.  Returns the
+ * number of index entries.
  */
 static __u32 emit_level(struct lab *l, const struct node *n,
 			struct ext3_extent *entries, __u32 count, int depth,

@@ -250,7 +250,10 @@ START_TEST(test_model)
 }
 END_TEST
 
-/* Inserts @n entries of inode @ino that never join, from block @from on. */
+/*
+ * Inserts @n entries of one block each for inode @ino, from block 2 * @from on.
+ * Every second block stays without an entry, so that entries never join.
+ */
 static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 		 uint32_t n, enum e4l_es_state state)
 {

@@ -143,7 +143,7 @@ START_TEST(coalesces_neighbours)
 }
 END_TEST
 
-/* A run never exceeds the scratch buffer. */
+/* One read never has more than E4L_GATHER_BYTES. */
 START_TEST(splits_long_runs)
 {
 	size_t n = 3 * E4L_GATHER_BYTES / BLOCKSIZE, i;

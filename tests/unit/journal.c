@@ -616,7 +616,10 @@ START_TEST(refuses_bad_counts)
 }
 END_TEST
 
-/* A change that would bring a count out of range is refused. */
+/*
+ * A change fails if it would bring the number of free blocks of a group out of
+ * range.
+ */
 START_TEST(keeps_counts_in_range)
 {
 	struct e4l_journal *j;

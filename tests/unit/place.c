@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inode placement: properties on filesystems of several shapes. */
+/* Tests the placement of new inodes on filesystems with different options. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>

@@ -434,7 +434,7 @@ START_TEST(refuses_damaging_entries)
 	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &link, &id),
 			 E4L_ET_BAD_SYMLINK);
 	ck_assert_uint_eq(e4l_tree_entries(t), 1);
-	/* an encrypted target has no text */
+	/* the target of an encrypted symbolic link can contain NUL */
 	link.from_ext4 = true;
 	link.flags = EXT4_ENCRYPT_FL;
 	ck_assert_int_eq(e4l_tree_add(t, 1, "x", 1, &link, &id), 0);

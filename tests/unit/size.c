@@ -432,7 +432,10 @@ END_TEST
 
 /* ----------------------------------------------------------------- errors */
 
-/* An io_manager of which call number @fail_at fails. */
+/*
+ * An io_manager that counts its calls in @calls, and fails in the call with the
+ * number @fail_at.
+ */
 static struct struct_io_manager faulty;
 static unsigned int calls, fail_at;
 

@@ -257,7 +257,8 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /*
- * Makes a random text of bytes that the grammar uses, and sometimes any byte.
+ * Makes a random text in @buf.  Most bytes have a meaning in the grammar of
+ * tunables.  Returns the length of the text.
  */
 static size_t random_text(uint32_t *state, char *buf, size_t max)
 {

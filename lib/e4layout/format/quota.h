@@ -58,8 +58,8 @@ uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);
 
 /*
- * Returns the index of a reference in the tree block on @level (0: the root).
- * The reference is on the path from the root to the entry of @id.
+ * Returns the index of the reference that leads to the entry of @id, in the
+ * tree block on @level (0: the root) of a quota file.
  */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
 {
