@@ -76,8 +76,8 @@ extern const char *const e4frag_sorts[];
 bool e4frag_print_text(FILE *out, const struct e4frag *frag);
 
 /*
- * Prints the tables of files and, if requested, of directories and groups.
- * Returns false if there is no memory for a path.
+ * Prints the block map and the tables of files, directories and groups, if they
+ * are requested.  Returns false if there is no memory for a path.
  */
 bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 

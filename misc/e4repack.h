@@ -142,7 +142,10 @@ bool e4repack_shrinks(const struct e4repack *r);
  * message about the options.  Otherwise, returns NULL.
  */
 const char *e4repack_shrink_contradiction(const struct e4repack *r);
-/* If the filesystem is mounted, prints a message and returns true. */
+/*
+ * If --shrink or --journal is not possible for the open filesystem, prints the
+ * reason and returns true.
+ */
 bool e4repack_shrink_refuses(const struct e4repack *r, const char *name);
 /*
  * If @err is a failure of --shrink, prints the failure and returns true.

@@ -191,9 +191,10 @@ void acls_end(struct acls *a);
 
 /*
  * Sets @x to the access ACL of the entry or, if @is_default is true, to the
- * default ACL, in the form of getxattr(2).  If there is no ACL, sets @x->value
- * to NULL.  @x is valid until the next call.  An access ACL also changes the
- * permissions in @mode.  Returns false after printing an error.
+ * default ACL, in the form of getxattr(2).  If @x->value is not NULL, takes the
+ * ACL from @x; otherwise, takes the ACL from @entry.  If there is no ACL, sets
+ * @x->value to NULL.  @x is valid until the next call.  An access ACL also
+ * changes the permissions in @mode.  Returns false after printing an error.
  */
 bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	       struct e4l_tree_xattr *x, uint32_t *mode);

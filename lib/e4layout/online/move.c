@@ -152,8 +152,8 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	f->shared = true;
 	*done = 0;
 	/*
-	 * this call returns earlier write errors of the file, which must not be
-	 * taken for errors of this piece
+	 * if an earlier write to the file has failed, this call returns the
+	 * error, so that later errors are errors of this piece
 	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;

@@ -268,8 +268,8 @@ struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 	size_t i;
 
 	/*
-	 * Check each data file only once.  The sources of layers from the same
-	 * file are consecutive.
+	 * Call rotates() only once for each data file.  The sources of layers
+	 * from the same file are consecutive.
 	 */
 	for (i = 0; i < t->sources.n && !any; i++)
 		any = !t->sources.v[i].by_path &&
