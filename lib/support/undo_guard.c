@@ -109,7 +109,10 @@ static errcode_t put(io_channel io, unsigned long long at, size_t len,
 	return io_channel_write_blk64(io, at / UNIT, -(int)len, data);
 }
 
-/* Appends a write to a list.  If there is no memory, returns NULL. */
+/*
+ * Appends a write of @len bytes at byte offset @at to the list that ends with
+ * *@end.  Returns the appended element, or NULL if there is no memory.
+ */
 static struct chunk *append(struct chunk **end, unsigned long long at,
 			    size_t len, const void *data)
 {

@@ -469,8 +469,8 @@ static void put_hashed(struct dirwork *w, uint32_t lblk, const char *from,
 }
 
 /*
- * Returns how many of the @n entries stay in the left leaf, so that each leaf
- * gets about half of the bytes.
+ * A leaf with the @n entries @h is split.  Returns how many entries stay in the
+ * left leaf, so that each leaf gets about half of the bytes.
  */
 static uint32_t middle(const struct hashed *h, uint32_t n)
 {

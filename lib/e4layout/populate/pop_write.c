@@ -290,8 +290,8 @@ static struct chunk *find_chunk(struct writing *w)
 }
 
 /*
- * Takes the next part of the items for chunk @c.  If the part is the last part
- * of the chunk, sets c->whole.
+ * Sets *@part to the next blocks of chunk @c, which one thread will fill.  If
+ * these blocks are the last blocks of the chunk, sets c->whole.
  */
 static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 {
