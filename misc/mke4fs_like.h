@@ -6,8 +6,8 @@
 #include "mke4fs_image.h"
 
 /*
- * Returns false, after printing an error, if an option cannot be given with
- * --like.
+ * If --like is given with an option that does not allow --like, or without an
+ * option that names the new files, prints an error and returns false.
  */
 bool like_agrees(const struct config *c);
 

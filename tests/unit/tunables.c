@@ -218,7 +218,10 @@ START_TEST(changes_are_made_or_refused)
 }
 END_TEST
 
-/* The table's rows agree with the functions. */
+/*
+ * The table of known tunables is sorted by name.  Functions that look up a
+ * tunable and parse its values agree with the rows of the table.
+ */
 START_TEST(table_is_consistent)
 {
 	const struct e4l_tunable_info *info, *prev = NULL;

@@ -10,8 +10,8 @@
 #include <e4layout/context.h>
 
 /*
- * Returns the first inode in [@first, @end) that is free in @map.  If all
- * inodes are in use, returns 0.
+ * Returns the first inode in [@first, @end) that is free in @map and not
+ * reserved (below s_first_ino).  If there is no such inode, returns 0.
  */
 ext2_ino_t e4l_inode_free_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);

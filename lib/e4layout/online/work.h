@@ -76,8 +76,9 @@ bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
 errcode_t e4l_online_begin_plan(struct e4l_online *o);
 
 /*
- * Reserves free space and makes the plan.  If no file can be improved, does
- * nothing.
+ * Reserves free space and makes the plan.  If no file can be improved, and free
+ * space is not to be consolidated, does nothing.  If no space can be reserved,
+ * reports all fragmented files as skipped.
  */
 errcode_t e4l_online_plan(struct e4l_online *o);
 /*
