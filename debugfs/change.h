@@ -48,7 +48,8 @@ struct name_at {
 
 /*
  * Finds the directory for the name at @path, and the inode if the name exists.
- * If no name can be added to the directory, prints why and returns false.
+ * Returns false after printing an error, for example if no name can be added to
+ * the directory.
  */
 bool name_find(struct shell *s, const char *path, struct name_at *p);
 

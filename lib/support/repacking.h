@@ -51,9 +51,9 @@ void repacking_writes(struct repacking *r);
 
 /*
  * Implements e4l_repack_callbacks.progress.  If a signal has arrived or the
- * time limit is reached, interrupts a scan.  A complete scan is not
- * interrupted, because the interrupt would end the writing that follows.  While
- * e4l_repack() writes, only e4l_repack_callbacks.stop ends its work.
+ * time limit is reached, interrupts an unfinished scan.  After the scan, an
+ * interrupt would end the writing that follows.  While e4l_repack() writes,
+ * only e4l_repack_callbacks.stop ends its work.
  */
 void repacking_progress(struct repacking *r, bool writing, uint64_t done,
 			uint64_t total);

@@ -71,7 +71,7 @@ static struct {
 	bool recorded;
 	struct chunk *writes, **end;	/* writes to the device, in order */
 	size_t n_writes, bytes;
-	/* protects @writes, because any thread can read */
+	/* protects @writes, which is used by reads in any thread */
 	pthread_mutex_t lock;
 	/* byte offset of the MMP block; 0: there is no MMP block */
 	unsigned long long mmp_at;

@@ -214,8 +214,9 @@ static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 }
 
 /*
- * Visits an indirect block: the first, second and last block number, the first
- * unused element, and the blocks with these numbers.
+ * Visits elements of an indirect block: the first, second and last block
+ * number, and the first unused element.  At level 2 or 3, also visits the
+ * indirect blocks that these block numbers refer to.
  */
 static void visit_indirect(struct corpus *c, const struct site *s, int level)
 {

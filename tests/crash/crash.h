@@ -216,8 +216,8 @@ struct world {
 };
 
 /*
- * Repairs and digests a state.  Returns NULL, or an error text that is valid
- * until the next call.
+ * Repairs and checks the filesystem on the devices of @w, and sets *@d to its
+ * digest.  Returns NULL, or an error text that is valid until the next call.
  */
 const char *repair_state(const struct world *w, struct digest *d);
 

@@ -40,8 +40,9 @@ static bool is_open(const struct e4l_source *s, const struct node *n)
 }
 
 /*
- * Opens the source directory that contains the file of node @id.  Returns the
- * name of the file, which the caller frees.  After an error, returns NULL.
+ * Sets s->dir_fd to a descriptor of the source directory that contains the file
+ * of node @id.  Returns the name of the file in this directory; the caller
+ * frees the name.  On failure, returns NULL and sets errno.
  */
 static char *open_dir(struct e4l_source *s, uint32_t id)
 {

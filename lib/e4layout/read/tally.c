@@ -336,8 +336,8 @@ static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 }
 
 /*
- * Adds the space that the entries in each block of @part need to the totals of
- * the directory that contains the block.
+ * Updates the statistics of directories with the statistics of their blocks in
+ * @part.
  */
 static void add_use(struct e4l_tally *t, const struct e4l_tally_part *part)
 {

@@ -13,12 +13,14 @@
  * changed even if @e is open read-only; @e must not change while the copy
  * exists.
  *
- * Writes to an external journal also stay in memory.  @external is the external
- * journal.  If @external is NULL, uses the external journal that e4l_open() has
- * opened, if any.  Functions that get *@ret must get NULL as their external
- * journal.  The copy needs memory for all written blocks, but not for the log
- * of the journal, which is not written.  Errors: ENOMEM, and errors of
- * libext2fs.
+ * @external is the external journal.  If @external is NULL, uses the external
+ * journal that e4l_open() has opened, if any.  Functions that get *@ret must
+ * get NULL as their external journal.
+ *
+ * All blocks that are written to the copy or to its external journal stay in
+ * memory.  Transactions of the copy are not written to the log.
+ *
+ * Errors: ENOMEM, and errors of libext2fs.
  */
 errcode_t e4l_overlay_new(struct e4l *e, io_channel external,
 			  struct e4l **ret);
