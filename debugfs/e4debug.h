@@ -41,8 +41,8 @@ struct shell {
 	bool write;
 	const char *line, *file;
 	struct target_undo undo;
-	/* the open filesystem */
-	bool open;
+	/* State of the open filesystem. */
+	bool open;			/* a filesystem is open */
 	/* a check before the first change of this session found no errors */
 	bool checked;
 	/* name of the target, as given by the user */
@@ -51,8 +51,8 @@ struct shell {
 	struct target target;
 	struct e4l *e;
 	struct e4l_es_cache *cache;
-	/* the current request */
-	const char *request;
+	/* State of the current request. */
+	const char *request;		/* name of the request */
 	struct interrupt interrupt;
 	struct progress progress;
 	bool failed, quit;

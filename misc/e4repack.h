@@ -27,7 +27,7 @@ struct e4repack {
 	bool dry_run, verify, discard, renumber_anyway, idle;
 	/* bytes per second; UINT64_MAX: no limit */
 	uint64_t rate;
-	/* bits of the words of --only and of --move; 0: not given */
+	/* one bit for each keyword of --only and --move; 0: not given */
 	unsigned int only, move;
 	/* NOT_GIVEN: use the tunable of the filesystem */
 	uint64_t zeroout_bytes;
@@ -156,7 +156,7 @@ bool e4repack_say_shrink_failure(const struct e4repack *r, errcode_t err);
 void e4repack_truncate(struct e4repack *r);
 /* Returns the value of e4l_repack_what.shrink_blocks for --shrink. */
 uint64_t e4repack_shrink_blocks(const struct e4repack *r);
-/* If a file limits the new size, prints the inode number of the file. */
+/* If an inode or the journal's size limits the new size, prints a message. */
 void e4repack_say_limit(const struct e4repack *r);
 /* If the filesystem is larger than planned, prints a message. */
 void e4repack_say_larger(const struct e4repack *r);
@@ -175,8 +175,9 @@ void e4repack_print_planned(const struct e4repack *r,
 
 /*
  * Prints messages about the run: a failed discard, the number of failed files,
- * and the reason if the run ended early.  Sets @r->failed if the discard or a
- * file failed.  A device without discard support is not a failure.
+ * the reason if the run ended early, a size larger than planned, and the limit
+ * of the new size.  Sets @r->failed if the discard or a file failed.  A device
+ * without discard support is not a failure.
  */
 void e4repack_say_result(struct e4repack *r);
 

@@ -189,7 +189,8 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 
 /*
  * Sets *@tunables to the tunables of the source, with the changes of -E
- * tunables=.  Returns false after printing an error.
+ * tunables=.  If the tunables of the source are damaged, prints a warning and
+ * uses only -E tunables=.  Returns false after printing an error.
  */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)

@@ -56,8 +56,8 @@ static bool close_target(const char *name, struct target_file *tf, bool done)
 }
 
 /*
- * Copies the metadata that mke2fs and libext2fs have written to the prototype.
- * Returns false after printing an error.
+ * Copies the prototype, except its holes, to @fd.  The prototype contains the
+ * metadata from mke2fs and libext2fs.  Returns false after printing an error.
  */
 static bool copy_prototype(const struct image *im, int fd)
 {

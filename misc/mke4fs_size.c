@@ -10,7 +10,7 @@
 #include "support/say.h"
 #include "support/units.h"
 
-/* Block size of a new image if the user gave no size. */
+/* The tried sizes are multiples of BLOCKSIZE, the block size without -b. */
 #define BLOCKSIZE	4096u
 #define ROUNDS		64	/* maximum number of sizes to try */
 /*

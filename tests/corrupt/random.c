@@ -16,7 +16,10 @@
 
 struct spot {
 	struct site site;
-	/* if @field has no name, a case changes any byte of the site */
+	/*
+	 * if @field has no name, a change affects random bytes of the block or
+	 * structure that the checksum of @site covers
+	 */
 	struct field field;
 };
 

@@ -47,9 +47,9 @@ bool all_zero(const uint8_t *buf, size_t len)
 }
 
 /*
- * Adds a block of a file to the digest, up to the end of the file.  Adds
- * nothing for a block of zeroes, because a reader cannot distinguish zeroes
- * from a hole or an unwritten block.
+ * Adds a block of a file to the digest.  If the file ends within the block,
+ * adds only the bytes before the end.  Adds nothing for a block of zeroes,
+ * because a reader cannot distinguish zeroes from a hole or an unwritten block.
  */
 static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For LD_PRELOAD: sync_file_range() writes the data, but the second wait for a
- * descriptor returns EIO. e4repack waits once before and once after moving a
- * file's data.  Before the first failure, the shell command FAIL_RUN is run.
- * With FAIL_ONCE, only the first failure occurs.  With FAIL_POPULATE,
- * madvise(MADV_POPULATE_READ) fails instead.
+ * For LD_PRELOAD: for each descriptor, the second sync_file_range() call that
+ * waits for the writes returns EIO, although the data is written.  e4repack
+ * waits once before and once after moving a file's data.  Before the first
+ * failure, the shell command FAIL_RUN is run.  With FAIL_ONCE, only the first
+ * failure occurs.  With FAIL_POPULATE, madvise(MADV_POPULATE_READ) fails
+ * instead.
  */
 #include "config.h"
 #include <errno.h>

@@ -393,10 +393,11 @@ static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
 }
 
 /*
- * After the filesystem is opened again, the next file gets an inode after the
- * inode of the previous file.  The directory's window (an aligned range of
- * inodes) is found from the directory's entries.  If _i is 0, the directory is
- * linear; if _i is 1, the directory has an htree.
+ * After the filesystem is opened again, a directory's window (an aligned range
+ * of inodes) is found from the directory's entries.  If _i is 0, the directory
+ * is linear, and the next file gets the inode after the last file's inode.  If
+ * _i is 1, the directory has an htree, and the next file gets an inode in a
+ * window with other files of the directory.
  */
 START_TEST(finds_its_window_again)
 {

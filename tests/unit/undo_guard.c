@@ -51,7 +51,10 @@ static void make_files(struct files *f)
 	run("cp %s %s", f->fs, f->original);
 }
 
-/* unix_io with counters, which dies or fails on request. */
+/*
+ * A wrapper of unix_io that counts writes and flushes.  On request, the wrapper
+ * kills the process, or refuses to write to the undo file.
+ */
 static struct {
 	unsigned int flushes, calls;
 	unsigned int die_at;	/* number of the write or flush; 0: never */

@@ -61,11 +61,11 @@ struct e4l_behind {
  * can be swapped back even if other programs change the file's mode or request
  * a lease.  If the file cannot be opened, returns -1 with errno set.
  *
- * @shared is true if an earlier moved part of the file uses the open file
- * description of @fd.  The file is then opened again, because the kernel
- * reports a write error only once for each open file description.  If too many
- * files are open, closes descriptors of earlier parts of @b when their data is
- * on disk.
+ * @shared is true if the descriptor of an earlier moved part of the file has
+ * the same open file description as @fd.  The file is then opened again,
+ * because the kernel reports a write error only once for each open file
+ * description.  If too many files are open, closes descriptors of earlier parts
+ * of @b when their data is on disk.
  */
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 

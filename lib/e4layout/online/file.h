@@ -18,8 +18,8 @@ struct e4l_open_file {
 	/* some data has no blocks yet, because of delayed allocation */
 	bool unsettled;
 	/*
-	 * a moved part of the file, whose data may not be on disk yet, uses the
-	 * open file description of @fd
+	 * the descriptor of an earlier moved part of the file has the same open
+	 * file description as @fd; the next part needs another description
 	 */
 	bool shared;
 };

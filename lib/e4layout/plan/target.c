@@ -373,7 +373,8 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 }
 
 /*
- * Reserves a slot around the longest fragment of item @i under one condition:
+ * Reserves a slot around the longest fragment of item @i if the slot has no
+ * walls, the other items in the slot can be evacuated, and:
  *
  * - Short item (@is_long is false): the other items in the slot have at most
  *   half as many clusters as item @i keeps in place.

@@ -108,8 +108,9 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 		return ENOMEM;
 	n.mtime = p->now;
 	/*
-	 * The times of an EA inode store the value's hash and the reference
-	 * count.
+	 * The access time of an EA inode is the hash of the value.  The change
+	 * time is the upper half of the reference count; i_version is the lower
+	 * half.
 	 */
 	n.atime = e4l_pack_time((int32_t)e4l_crc32c(p->fs->csum_seed, w->value,
 						    w->rec.value_len), 0);
