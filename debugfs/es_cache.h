@@ -86,7 +86,8 @@ struct e4l_es_stats {
 	/* numbers of lookups with, and without, a result */
 	uint64_t hits, misses;
 	/*
-	 * number of scans, which search for entries to free at the memory limit
+	 * number of scans; if the memory limit is reached, a scan searches for
+	 * entries to free
 	 */
 	uint64_t scans;
 	/*

@@ -55,8 +55,8 @@ static int run(char *const argv[])
 }
 
 /*
- * Whether e2fsck may print @line after a crash without damage, when a replay of
- * the journal is the only repair.
+ * Returns whether e2fsck may print @line after a crash that requires no repair
+ * except a replay of the journal.
  */
 static bool is_usual(const char *line)
 {

@@ -31,8 +31,8 @@ struct ask {
 };
 
 /*
- * Returns the byte offset of the signature.  @page_size is 0 for pages of 4 KiB
- * to 4 for pages of 64 KiB.
+ * Returns the byte offset of the signature.  @page_size is from 0 (pages of 4
+ * KiB) to 4 (pages of 64 KiB).
  */
 static uint64_t signature_at(unsigned int page_size)
 {
