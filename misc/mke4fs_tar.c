@@ -750,8 +750,8 @@ static void warn_of_old(const struct tar *r)
 }
 
 /*
- * Refuses an archive in which a later file has replaced a directory that
- * contains files of the same archive, as tar(1) and Linux do.  In a layer, a
+ * As tar(1) and Linux do, refuses an archive in which a later file would
+ * replace a directory that contains files of the same archive.  In a layer, a
  * file can replace such a directory, as in container runtimes.  Returns false
  * after printing an error.
  */

@@ -7,9 +7,9 @@
 
 #define ROOT_EXTENTS	4	/* number of extents that fit into an inode */
 /*
- * If every rebuild outside the directory's own blocks would make the free space
- * worse, such a rebuild may shorten the largest free extent by 1/LITTLE of its
- * length.
+ * A rebuild outside the directory's own blocks may shorten the largest free
+ * extent by up to 1/LITTLE of its length, but only if no such rebuild leaves
+ * the free space as good as before.
  */
 #define LITTLE		16
 

@@ -526,7 +526,10 @@ static void put_tail_sum(const struct e4l_journal *j, uint8_t *block)
 	memcpy(block + j->e->fs->blocksize - sizeof(sum), &sum, sizeof(sum));
 }
 
-/* Writes a copy of @b to the log, without the bytes that need an escape. */
+/*
+ * Writes a copy of @b to the log.  If @b needs an escape, the first four bytes
+ * of the copy are zero.
+ */
 static errcode_t write_copy(struct writer *w, const struct txn_block *b)
 {
 	uint8_t *block;
