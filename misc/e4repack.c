@@ -52,7 +52,7 @@ static const struct args_option options[] = {
 	  .help = "repack only the named parts: files,trees,directories,\n"
 		  "free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
-	  .help = "regroup inodes as well, as --inodes" },
+	  .help = "also regroup inodes, like --inodes" },
 	{ .name = "no-move", .kind = ARGS_FLAG, .offset = AT(no_move),
 	  .help = "copy no data: improve extent trees only" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),

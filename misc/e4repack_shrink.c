@@ -274,8 +274,8 @@ static void print_layers(const struct e4repack *r, unsigned long long bytes)
 		print_command("loop device:", "truncate -s %llu FILE && "
 			      "losetup -c %s\n", bytes, r->target.device_word);
 	printf("No layer may become smaller than the layer above.  If LUKS is "
-	       "used, the layers\nbelow LUKS need more space: add the LUKS "
-	       "header (cryptsetup luksDump).\n");
+	       "used, the layers\nbelow LUKS need more space: add the size of "
+	       "the LUKS header (shown by\ncryptsetup luksDump).\n");
 }
 
 static void print_device_commands(const struct e4repack *r, uint64_t bytes)
@@ -289,7 +289,7 @@ static void print_device_commands(const struct e4repack *r, uint64_t bytes)
 	} else {
 		print_layers(r, bytes);
 	}
-	printf("Other data after the filesystem would be lost.\n");
+	printf("A smaller layer loses other data after the filesystem.\n");
 }
 
 /* Prints the next step after a run that has changed the size. */

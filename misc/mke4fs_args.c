@@ -140,7 +140,8 @@ static bool take_dm_verity(void *config, char *value)
 {
 	((struct config *)config)->dm_verity = value;
 	return *value || value == appended ||
-	       usage("--dm-verity", value, "a file name, or no '='");
+	       usage("--dm-verity", value, "a file name after '=', or "
+		     "--dm-verity without '='");
 }
 
 #define AT(member) offsetof(struct config, member)

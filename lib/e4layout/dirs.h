@@ -34,10 +34,10 @@ struct e4l_names;
  * all inodes in use.  If an inode has several names, the path uses the
  * directory with the smallest inode number.  If this directory has several
  * names for the inode, the path uses the first name in byte order.  The paths
- * need 512 KiB of memory, and 16 bytes and the name for each inode and each
- * parent directory.  The caller must free *@ret with e4l_names_free() before
- * closing @e.  Errors: E4L_ET_INTERRUPTED, ENOMEM.  After an error, *@ret is
- * NULL.  Damaged directories are skipped.
+ * need 512 KiB of memory.  Each inode and each parent directory needs another
+ * 16 bytes, and memory for its name.  The caller must free *@ret with
+ * e4l_names_free() before closing @e.  Errors: E4L_ET_INTERRUPTED, ENOMEM.
+ * After an error, *@ret is NULL.  Damaged directories are skipped.
  */
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret);

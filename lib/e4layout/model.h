@@ -157,8 +157,9 @@ struct e4l_model {
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
 		/*
-		 * Number of unused inodes in all groups that e2fsck has to
-		 * scan, because bg_itable_unused does not count the inodes.
+		 * Number of unused inodes of all groups that
+		 * bg_itable_unused does not count, so that e2fsck has to scan
+		 * these inodes.
 		 */
 		uint64_t unused_inodes_read_by_fsck;
 	} directories;

@@ -318,9 +318,9 @@ struct e4l_repack_result {
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
 	/*
-	 * Files and directories with the reason E4L_SKIP_NO_SPACE need a longer
-	 * free extent: the smallest and the largest number of contiguous blocks
-	 * that one of them needs.  0: E4L_SKIP_NO_SPACE did not occur.
+	 * Lengths of the shortest and of the longest free extent that a file or
+	 * directory needs that was skipped with E4L_SKIP_NO_SPACE.  0: no file
+	 * or directory was skipped with this reason.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
 	/* whether stop() ended the run; a later run continues the work */
@@ -343,8 +343,8 @@ struct e4l_repack_result {
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
 	/*
-	 * Called when the plan is complete and before anything is written.  The
-	 * members planned and after of @result are set.  Not called if the plan
+	 * Called when the plan is complete and before anything is written.
+	 * @result->planned and @result->after are set.  Not called if the plan
 	 * is empty.
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
@@ -358,11 +358,12 @@ struct e4l_repack_callbacks {
 	 * Returns true to end the run.  If stop() returns true during planning,
 	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  If
 	 * stop() returns true between steps, the run ends after the current
-	 * transaction.  Within a transaction that copies and zeroes more than
-	 * 16 parts of part_blocks blocks, stop() is called with @inside true
-	 * after each part, and every 2 seconds if a part takes longer.  If
-	 * stop() returns true within a transaction, the transaction is dropped
-	 * and the run ends; only free and unwritten blocks were written.
+	 * transaction.  If a transaction copies and zeroes more than 16 *
+	 * part_blocks blocks, stop() is also called within the transaction,
+	 * with @inside true: after every part_blocks blocks, and at least every
+	 * 2 seconds.  If stop() returns true within a transaction, the
+	 * transaction is dropped and the run ends; only free and unwritten
+	 * blocks were written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*

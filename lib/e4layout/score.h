@@ -74,11 +74,11 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
  * Completes s->score after the last piece of a file, @last.  @fs provides the
  * block size and the group size.  Cannot fail.
  *
- * Sets score.non_contiguous like e2fsck's pass 1: a block of the file does not
- * follow the previous block on the disk, and i_blocks has fewer clusters than
- * s_blocks_per_group.  The blocks of an indirect map count as blocks of the
- * file; the blocks of an extent tree do not count.  The resize inode and the
- * bad blocks inode are never non-contiguous.
+ * As in e2fsck's pass 1, sets score.non_contiguous if a block of the file does
+ * not follow the previous block on the disk, and i_blocks is less than
+ * s_blocks_per_group clusters.  The blocks of an indirect map count as blocks
+ * of the file; the blocks of an extent tree do not count.  The resize inode and
+ * the bad blocks inode are never non-contiguous.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);

@@ -97,11 +97,12 @@ void e4l_tree_free(struct e4l_tree *t);
  * Adds @name of @len bytes to the directory @parent.  Sets *@id to the number
  * of the new entry.  e4l_tree_add() does not check whether the name exists
  * already; e4l_populate_plan() refuses duplicate names.  An entry needs 104
- * bytes of memory and the name.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME
- * (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR, E4L_ET_BAD_ARGUMENT (wrong
- * mode, flags or stretches), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
- * E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION, ENOMEM.  After an
- * error, the tree is unchanged, and e4l_tree_where() returns the path.
+ * bytes of memory, and memory for the name.  Errors: E4L_ET_NAME_TOO_LONG,
+ * E4L_ET_BAD_NAME (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR,
+ * E4L_ET_BAD_ARGUMENT (wrong mode, flags or stretches), E4L_ET_BAD_SYMLINK,
+ * E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION,
+ * ENOMEM.  After an error, the tree is unchanged, and e4l_tree_where() returns
+ * the path.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
@@ -133,7 +134,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 /* Flags for e4l_tree_load_dir(). */
 #define E4L_DIR_NO_XATTRS	0x1	/* do not read extended attributes */
 #define E4L_DIR_ONE_FS		0x2	/* do not enter mount points */
-/* the file e4l_dir_options.exclude is on an overlayfs */
+/* E4L_DIR_OVERLAID: the file e4l_dir_options.exclude is on an overlayfs. */
 #define E4L_DIR_OVERLAID	0x4
 
 struct e4l_dir_options {
