@@ -49,7 +49,7 @@ static const struct args_option options[] = {
 	  .help = "also regroup inodes (new inode numbers)" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = e4repack_only_words,
-	  .help = "repack only the named parts: files,trees,directories,\n"
+	  .help = "repack only these parts: files,trees,directories,\n"
 		  "free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
 	  .help = "also regroup inodes, like --inodes" },

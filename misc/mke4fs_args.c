@@ -221,7 +221,7 @@ static const struct args_option options[] = {
 	{ .name = "dm-verity", .kind = ARGS_TAKE, .take = take_dm_verity,
 	  .value = "HASHFILE", .implied = appended,
 	  .help = "write a hash tree for veritysetup(8) to HASHFILE\n"
-		  "(default: behind the filesystem), print the root hash" },
+		  "(default: after the filesystem), print the root hash" },
 	{ .name = "threads", .kind = ARGS_COUNT, .offset = AT(threads),
 	  .value = "N", .min = 1, .max = MAX_THREADS,
 	  .help = "use N threads for I/O, 1 to 24 (default: 16)" },

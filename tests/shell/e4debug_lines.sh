@@ -29,7 +29,7 @@ refused() {
 	run "$e4debug" "$@" -f "$work/file" "$img"
 	same "exit code of $line" "$status" 1
 	says "$pattern"
-	says "^e4debug: .*/file: line 3: failed"
+	says "^e4debug: .*/file: line 3: '.*' failed;"
 	! grep -q 'list the requests' "$out" || fail "went on after $line"
 }
 refused 'stat /nix' '^/nix: File not found'
@@ -81,7 +81,7 @@ grep -q '^inode  *12$' "$out" || { show_run; fail 'no inode 12'; }
 status=0
 printf 'frag <12>\nfrag <1' | "$e4debug" "$img" >"$out" 2>"$err" || status=$?
 same 'exit code of a pipe' "$status" 1
-says 'standard input: line 2: failed'
+says "standard input: line 2: '.*' failed;"
 
 for request in frag findings plan; do
 	check "$e4debug" --progress=always -R $request "$img"

@@ -32,6 +32,12 @@ put_back() {
 	run env FAIL_RUN="$2" LD_PRELOAD="$shim" "$e4repack" --json "$work/mnt"
 	[ "$1" != writers ] || end_writers
 	same "$1: exit status" "$status" 1
+	damaged=$(grep -c ': inode [0-9]*: the file is damaged: ' "$err" || :)
+	case $expected in
+	lost) [ "$damaged" != 0 ] || fail "$1: no damaged file is named" ;;
+	*) same "$1: damaged files" "$damaged" 0 ;;
+	esac
+	sed -i '/: inode [0-9]*: the file is damaged: /d' "$err"
 	one_sentence e4repack
 	why="$(json "$out" '[l["reason"] for l in d["skipped"]
 		if l["reason"] in ("put-back", "lost")]')"
