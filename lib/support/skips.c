@@ -105,8 +105,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				  "against a power failure" },
 	[E4L_SKIP_FAST_COMMIT] = { "fast-commit", "fast commits do not log "
 				   "moved extents" },
-	[E4L_SKIP_EXECUTABLE] = { "executable", "a program cannot be started "
-				  "while the program moves" },
+	[E4L_SKIP_EXECUTABLE] = { "executable", "an executable cannot be started "
+				  "while the executable moves" },
 	[E4L_SKIP_EXECUTED] = { "executed", "running, or in use as swap" },
 	[E4L_SKIP_LEASED] = { "leased", "another process holds a lease" },
 	[E4L_SKIP_CHANGED] = { "changed", "renamed or removed during the run" },
