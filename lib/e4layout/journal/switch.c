@@ -211,7 +211,7 @@ errcode_t e4l_journal_write_backups(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
 	errcode_t err;
-	uint8_t *buf;
+	uint8_t *buf = NULL;
 	dgrp_t g;
 
 	err = io_channel_alloc_buf(fs->io, 1, &buf);
