@@ -98,7 +98,7 @@ with tarfile.open('many.tar', 'w', format=tarfile.PAX_FORMAT) as t:
     t.addfile(i)
 P
 mustfail 1 "$mke4fs" -q -b 4096 -d many.tar img
-says '-O ea_inode'
+says 'ea_inode'
 mustfail 1 "$mke4fs" -q -b 4096 -O ea_inode -d many.tar img
 says 'names .*one block'
 mustfail 1 "$mke4fs" -q -d bad.tar img

@@ -18,7 +18,7 @@ pid=$!
 defer "kill $pid 2>/dev/null"
 # wait until the run has reserved all free space except 5 %
 all=$(stat -fc %b "$work/mnt")
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	[ "$(stat -fc %f "$work/mnt")" -gt $((all * 51 / 1000)) ] || break
 	sleep 0.05
 done
