@@ -534,10 +534,14 @@ static errcode_t repack_on(struct shrink *s, struct e4l *e)
 static errcode_t repack_parts(struct shrink *s, struct e4l *e)
 {
 	struct e4l_layout before;
-	errcode_t err = e4l_repack_measure(e, NULL, &before);
+	errcode_t err;
 
-	if (!err)
-		err = cut_journal(s, e);
+	if (!s->run->what.shrink_journal_blocks)
+		return repack_on(s, e);
+	err = e4l_repack_measure(e, NULL, &before);
+	if (err)
+		return err;
+	err = cut_journal(s, e);
 	if (!err && repacks(s))
 		err = repack_on(s, e);
 	s->parts.before = before;
