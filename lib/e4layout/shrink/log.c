@@ -396,12 +396,6 @@ static errcode_t write_leaf(struct log *l, const struct runs *r, blk64_t lblk,
 	return err;
 }
 
-static void set_bytes(struct ext2_inode *in, uint64_t bytes)
-{
-	in->i_size = (uint32_t)bytes;
-	in->i_size_high = bytes >> 32;
-}
-
 /*
  * Sets the size and the map of the journal inode in memory.  i_size is the
  * length of @log, so that the blocks of @behind are like preallocated blocks
@@ -415,8 +409,11 @@ static errcode_t set_inode(struct log *l, const struct runs *log,
 	uint8_t *root = (uint8_t *)in->i_block, *entry;
 	blk64_t clusters = (count(log) + count(behind)) / ratio_of(l);
 	size_t n = leaves->log ? 1 + !!behind->n : log->n + behind->n;
+	errcode_t err;
 
-	set_bytes(in, count(log) * l->fs->blocksize);
+	err = ext2fs_inode_size_set(l->fs, in, count(log) * l->fs->blocksize);
+	if (err)
+		return err;
 	memset(root, 0, sizeof(in->i_block));
 	entry = put_header(root, n, EXTENT_ROOT_ENTRIES, !!leaves->log);
 	if (leaves->log) {
