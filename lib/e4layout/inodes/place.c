@@ -1030,7 +1030,7 @@ void e4l_place_free(struct e4l_place *p)
 	free(p);
 }
 
-static bool is_window(uint32_t window)
+bool e4l_place_is_window(uint32_t window)
 {
 	return window >= MIN_WINDOW && window <= MAX_WINDOW &&
 	       !(window & (window - 1));
@@ -1059,7 +1059,7 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 	if (flags & ~(E4L_PLACE_PACK | E4L_PLACE_NO_READ | E4L_PLACE_NO_ZERO))
 		return e4l_fail(e, E4L_ET_OPTION,
 				"starting the inode placement", 0, 0);
-	if (window && !is_window(window))
+	if (window && !e4l_place_is_window(window))
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT,
 				"setting the inode window", 0, 0);
 	if (!fs->inode_map)

@@ -23,6 +23,9 @@ struct e4l_place;
 /* do not zero inode tables, because the caller writes whole tables */
 #define E4L_PLACE_NO_ZERO	0x4
 
+/* Whether @window is a power of two from 16 to 4096. */
+bool e4l_place_is_window(uint32_t window);
+
 /*
  * Creates an allocator for @e's filesystem, whose inode bitmap must be loaded.
  * @e is borrowed until e4l_place_free().  @window is the number of inodes per

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "layer.h"
 #include "e4layout/base/array.h"
+#include "e4layout/inodes/place.h"
 #include "populate.h"
 
 errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
@@ -290,7 +291,7 @@ void e4l_pop_set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 static bool is_window(uint32_t inodes)
 {
 	return !inodes || inodes == E4L_WINDOW_EXACT ||
-	       (inodes >= 16 && inodes <= 4096 && !(inodes & (inodes - 1)));
+	       e4l_place_is_window(inodes);
 }
 
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
