@@ -178,9 +178,9 @@ static bool take(struct disk *d, bool *end)
 }
 
 /*
- * Removes from the queue, and returns, the request with the lowest offset at or
- * after the head.  If all offsets are before the head, takes the request with
- * the lowest offset.
+ * Removes a request from the queue and returns the request: the request with
+ * the lowest offset at or after the head.  If all requests are before the head,
+ * returns the request with the lowest offset.
  */
 static struct request next_up(struct disk *d)
 {

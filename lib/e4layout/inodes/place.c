@@ -657,8 +657,8 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Counts the entries of a directory block that do not refer to directories, and
- * returns their number.  Stores the inode numbers of the last LEAF_TRIES
+ * Returns the number of entries of a directory block that do not refer to
+ * directories.  Stores the inode numbers of the last LEAF_TRIES
  * entries: the inode number of entry i is inos[i % LEAF_TRIES].
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
@@ -822,9 +822,10 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 }
 
 /*
- * Records that directory @dir gets a new file in @group.  Returns whether
- * directories share windows (ranges of inodes), and the previous file in @group
- * is in @dir or is older than the last new directory in @group.
+ * Records that directory @dir gets a new file in @group.  Returns true if the
+ * previous new file in @group was a file of @dir, or if no file was created in
+ * @group after the last new directory.  If directories do not share windows
+ * (ranges of inodes), returns false.
  */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {

@@ -132,8 +132,8 @@ errcode_t e4l_discard_used(struct e4l_journal *j);
 /* Flushes the device of the filesystem and the device of the journal. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
 /*
- * Returns the error after which the session must not write any more, or 0 if no
- * error has occurred.
+ * Returns the first error of the session, after which the session writes
+ * nothing more.  Returns 0 if no error has occurred.
  */
 errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
